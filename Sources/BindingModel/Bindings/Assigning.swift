@@ -1,14 +1,14 @@
 extension ValueSource {
-  /// Writes this value into another place, now and each time it changes: one way, on whatever thread writes.
+  /// Writes this value into another location, now and each time it changes: one way, on the writing thread.
   /// `celsius.derived { $0 * 9 / 5 + 32 }.assign(to: fahrenheit).store(in: tokens)`
   ///
-  /// The target may be an observable, a state, a binding or part of one, a field shared with other processes. What is
-  /// written there by others stays until this value changes. Neither owner is kept alive. It lasts until the token is
-  /// cancelled or released, or one of the two is gone. The writer of a write is passed on.
+  /// The target may be an observable, a state, a binding or part of one, or a field shared with other processes. A
+  /// value that others write there stays until this value changes. Neither owner is kept alive. The assignment lasts
+  /// until the token is cancelled or released, or one of the owners is gone. The writer of each write is passed on.
   ///
   /// - Parameters:
   ///   - target: where the values are written.
-  ///   - onProblem: told each time the target does not take a value, on the thread that writes.
+  ///   - onProblem: called each time the target refuses a value, on the writing thread.
   public func assign(
     to target: some BindingSource<Value>, onProblem: (@Sendable (BindingError) -> Void)? = nil
   ) -> ObserverToken {

@@ -1,16 +1,18 @@
 extension Binding where Value: Sendable {
-  /// A place of one's own on the main actor, by two closures: `Binding(get: { user.name }, set: { user.name = $0 })`.
+  /// Creates a binding to a value of your own on the main actor, by two closures:
+  /// `Binding(get: { user.name }, set: { user.name = $0 })`.
   ///
-  /// - `set` runs on the main actor: before a write returns where it is made there, else as soon as that gets to it.
-  /// - A reader elsewhere finds what was read or written last.
-  /// - Observers hear of what is written through this binding and its copies. A place that changes by itself is an
-  ///   `Observable`, or a `BindingLocation` of your own.
+  /// - `set` runs on the main actor: before the write returns if that is made there, else when the main actor runs
+  ///   it.
+  /// - A read elsewhere returns the value last read or written.
+  /// - Observers are notified of writes through this binding and its copies. For a value that changes by itself, use
+  ///   an `Observable`, or a `BindingLocation` of your own.
   @MainActor
   public init(get: @escaping @MainActor () -> Value, set: @escaping @MainActor (Value) -> Void) {
     self.init(ClosureLocation(get: get, set: set))
   }
 
-  /// A binding to a value that stays as it is: for previews, tests, and what needs a binding and has none. Writes are
+  /// A binding to a value that never changes: for previews, tests, and code that requires a binding. Writes are
   /// refused.
   public static func constant(_ value: Value) -> Binding { Binding(ConstantLocation(value: value)) }
 }
@@ -18,7 +20,7 @@ extension Binding where Value: Sendable {
 private struct ClosureLocation<Value: Sendable>: BindingLocation {
   private let get: @MainActor () -> Value
   private let set: @MainActor (Value) -> Void
-  /// What was read or written last, with the observers.
+  /// The value last read or written, with the observers.
   private let known: Observable<Value>
 
   @MainActor
@@ -34,7 +36,7 @@ private struct ClosureLocation<Value: Sendable>: BindingLocation {
   func read() -> Value {
     guard Lane.main.isCurrent else { return known.cell.read() }
     let value = MainActor.assumeIsolated { get() }
-    // A derived value that is being computed would take it for a write.
+    // A derived value that is being computed would take this for a write.
     if ThreadTurn.current.pointee.collector == nil { known.setSilently(value) }
     return value
   }

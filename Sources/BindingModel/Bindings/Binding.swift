@@ -1,23 +1,23 @@
-/// A borrowed, read-write view of a value that lives elsewhere: in an observable, in a part of one, on the other side
-/// of a mapping, in a field shared with other processes.
+/// A borrowed, read-write view of a value that is stored elsewhere: in an observable, in a part of one, behind a
+/// mapping, in a field shared with other processes.
 ///
-/// A binding is a small value; copy it, keep it, hand it to controls. It keeps no owner alive: when the owner is gone
-/// it shows the last value and takes no more writes. `binding.name` is a binding to the member `name`.
+/// A binding is a small value: copy it, store it, pass it to controls. It keeps no owner alive; when the owner is
+/// gone, it shows the last value and refuses writes. `binding.name` is a binding to the member `name`.
 /// `@Binding var story: Story` is a property that borrows.
 @dynamicMemberLookup @propertyWrapper
 public struct Binding<Value> {
-  /// The place that it points at.
+  /// The location that this binding points at.
   public let location: any BindingLocation<Value>
 
-  /// A binding to a place of one's own.
+  /// Creates a binding to a location of your own.
   @inlinable
   public init(_ location: some BindingLocation<Value>) { self.location = location }
 
   @usableFromInline
   init(erased location: any BindingLocation<Value>) { self.location = location }
 
-  /// The present value. A write that the location does not take changes nothing, which a read then shows; use `set` to
-  /// hear why.
+  /// The current value. A write that the location refuses changes nothing, which the next read shows; use `set` to
+  /// learn why.
   public var value: Value {
     get {
       location.track()
@@ -26,24 +26,24 @@ public struct Binding<Value> {
     nonmutating set { try? location.write(newValue, by: .unnamed) }
   }
 
-  /// The present value, as the property that wears `@Binding`.
+  /// The current value, as the value of a property declared with `@Binding`.
   public var wrappedValue: Value {
     get { value }
     nonmutating set { value = newValue }
   }
 
-  /// The binding itself, to be lent on: `$name` of a property that wears `@Binding`.
+  /// The binding itself, to be lent on: `$name` of a property declared with `@Binding`.
   public var projectedValue: Binding<Value> { self }
 
-  /// What is borrowed by a function or an initializer whose parameter wears `@Binding`.
+  /// Creates the binding of a parameter declared with `@Binding`.
   public init(projectedValue: Binding<Value>) { self = projectedValue }
 
-  /// Writes, in somebody's name, and throws when nothing was changed.
+  /// Writes the value on behalf of `writer`. Throws if the location changed nothing.
   public func set(_ value: Value, by writer: Writer = .unnamed) throws(BindingError) {
     try location.write(value, by: writer)
   }
 
-  /// Reads, changes and writes as one. `body` may run more than once, so let it do nothing but compute.
+  /// Reads, changes and writes the value as one operation. `body` may run more than once, so it should only compute.
   @discardableResult
   public func update<Result>(
     by writer: Writer = .unnamed, _ body: (inout Value) -> Result
@@ -57,38 +57,42 @@ public struct Binding<Value> {
     throw BindingError(.refused, "the location did not run the change")
   }
 
-  /// A binding to a part of this one's value. Writing it leaves the other parts as they are, whoever writes them.
+  /// A binding to a member of the value. Writing it leaves the other members as they are, even if they are written
+  /// meanwhile.
   public subscript<Member>(dynamicMember path: any WritableKeyPath<Value, Member> & Sendable) -> Binding<Member> {
     Binding<Member>(erased: location.member(path, isRepeat: nil))
   }
 
-  /// As above; observers of the part hear of its own changes only.
+  /// A binding to a member of the value. Its observers are notified of that member's changes only.
   public subscript<Member: Equatable & SendableMetatype>(
     dynamicMember path: any WritableKeyPath<Value, Member> & Sendable
   ) -> Binding<Member> {
     Binding<Member>(erased: location.member(path) { $0 == $1 })
   }
 
-  /// As above for a number, where another NaN in place of NaN is no change either.
+  /// A binding to a numeric member of the value. Its observers are notified of that member's changes only; NaN over
+  /// NaN is no change.
   public subscript<Member: FloatingPoint & SendableMetatype>(
     dynamicMember path: any WritableKeyPath<Value, Member> & Sendable
   ) -> Binding<Member> {
     Binding<Member>(erased: location.member(path) { isRepetition($0, $1) })
   }
 
-  /// A binding to this value in another form.
+  /// A binding to this value, converted by a mapping.
   public func map<Conversion: Mapping>(_ mapping: Conversion) -> Binding<Conversion.Target>
   where Conversion.Source == Value {
     Binding<Conversion.Target>(erased: Self.mapped(location, by: mapping, isRepeat: nil))
   }
 
-  /// As above; observers hear only when the form of the value changes too.
+  /// A binding to this value, converted by a mapping. Its observers are notified only when the converted value
+  /// changes.
   public func map<Conversion: Mapping>(_ mapping: Conversion) -> Binding<Conversion.Target>
   where Conversion.Source == Value, Conversion.Target: Equatable & SendableMetatype {
     Binding<Conversion.Target>(erased: Self.mapped(location, by: mapping) { $0 == $1 })
   }
 
-  /// As above for a number, where another NaN in place of NaN is no change either.
+  /// A binding to this value, converted to a number by a mapping. Its observers are notified only when that number
+  /// changes; NaN over NaN is no change.
   public func map<Conversion: Mapping>(_ mapping: Conversion) -> Binding<Conversion.Target>
   where Conversion.Source == Value, Conversion.Target: FloatingPoint & SendableMetatype {
     Binding<Conversion.Target>(erased: Self.mapped(location, by: mapping) { isRepetition($0, $1) })
@@ -107,14 +111,15 @@ extension Binding: Sendable where Value: Sendable {}
 // MARK: - Observing
 
 extension Binding {
-  /// Observes until the token is cancelled or released: the present value now, later ones as they are written.
+  /// Observes until the token is cancelled or released. The body receives the current value now, and later values as
+  /// they are written, on the writing thread or on the location's own lane.
   public func observe(
     from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
     location.observe(owner: nil, writes.body(body))
   }
 
-  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
+  /// Observes until `owner`, which is held weakly, is deallocated or passed to `remove(observer:)`.
   @discardableResult
   public func observe(
     on owner: AnyObject, from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
@@ -122,7 +127,7 @@ extension Binding {
     location.observe(owner: owner, writes.body(body))
   }
 
-  /// Observes as long as `owner` lives, and hands it to the body.
+  /// Observes until `owner`, which is held weakly, is deallocated, and passes it to the body.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     on owner: Owner, from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Owner, Value) -> Void

@@ -1,22 +1,23 @@
-/// Why a write through a binding changed nothing.
+/// Why a write through a binding was refused, or stored as another value.
 public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of no it was.
+  /// The kind of problem.
   public enum Reason: Hashable, Sendable {
-    /// A mapping has no source value for what was written.
+    /// A mapping has no source value for the value that was written.
     case unmappable
-    /// The owner of the value is gone; the binding shows the last value and takes no more writes.
+    /// The owner of the value is gone; the binding shows the last value and refuses writes.
     case ended
-    /// The location does not take this value (out of range, too long, not permitted).
+    /// The location refuses this value (out of range, too long, not permitted).
     case refused
-    /// It was taken, as another value than was written: rounded, trimmed, or kept in its range.
+    /// The write was accepted as another value: rounded, trimmed, or clamped to a range.
     case corrected
   }
 
-  /// What kind of no it was.
+  /// The kind of problem.
   public let reason: Reason
-  /// What happened, in words for a person, without a full stop.
+  /// A description for people, without a full stop.
   public let message: String
 
+  /// Creates an error from its kind and a description for people, without a full stop.
   public init(_ reason: Reason, _ message: String) {
     self.reason = reason
     self.message = message

@@ -1,37 +1,41 @@
-/// Whatever has a value that can be read and observed: all that can be bound to, and what is derived from it.
+/// A value that can be read and observed: everything that can be bound to, and everything that is derived from it.
 ///
-/// What is written once for all of them (async sequences, lanes, the main actor, rows) is written here.
+/// Async sequences, lanes, the main actor and rows are implemented once for all of these.
 public protocol ValueSource<Value> {
   associatedtype Value
 
-  /// The place of the value.
+  /// The location of the value.
   var location: any BindingLocation<Value> { get }
 }
 
-/// Whatever can be bound to: an observable, a binding, a state, a field shared with other processes.
+/// A value that can be bound to: an observable, a binding, a state, a field shared with other processes.
 public protocol BindingSource<Value>: ValueSource {
   /// A borrowed, read-write view of the value.
   var binding: Binding<Value> { get }
 }
 
 extension Observable: BindingSource {
+  /// The location of the value.
   public var location: any BindingLocation<Value> { cell }
 }
 
 extension Binding: BindingSource {
+  /// The binding itself.
   public var binding: Binding<Value> { self }
 }
 
 extension State: BindingSource {
+  /// The location of the value.
   public var location: any BindingLocation<Value> { observable.location }
+  /// A borrowed, read-write view of the value.
   public var binding: Binding<Value> { projectedValue }
 }
 
 extension ValueSource where Value: Sendable {
-  /// The present value, then the newest each time the loop comes back.
+  /// An async sequence of the current value, then of the newest one at each iteration.
   public var values: Values<Value> { Values(location: location) }
 
-  /// Every value, with a buffer of `limit` values (at least 1) for a loop that is behind.
+  /// An async sequence of every value, with a buffer of `limit` values (at least 1) for a loop that lags.
   public func everyValue(limit: Int = 1_000) -> EveryValue<Value> {
     EveryValue(location: location, limit: limit)
   }
@@ -40,8 +44,9 @@ extension ValueSource where Value: Sendable {
 // MARK: - Observing elsewhere
 
 extension ValueSource where Value: Sendable {
-  /// Observes on a lane, as long as `owner` lives, which is held weakly: the present value now, later ones before the
-  /// write returns where it is made on that lane, else as soon as the lane gets to it, and then only the newest.
+  /// Observes on a lane until `owner`, which is held weakly, is deallocated. The body receives the current value and
+  /// later ones: before this call or the write returns if that is made on the lane; else when the lane runs, and then
+  /// only the newest.
   @discardableResult
   public func observe(
     on owner: AnyObject, lane: Lane, _ body: @escaping @Sendable (Value) -> Void
@@ -49,13 +54,13 @@ extension ValueSource where Value: Sendable {
     LaneDelivery(lane: lane, body: body).observe(location, owner: owner) { $0 }
   }
 
-  /// Observes on the main actor, as long as `owner` lives, which is held weakly: the present value now, later ones
-  /// before the write returns where it is made on the main actor, else as soon as that gets to it.
+  /// Observes on the main actor until `owner`, which is held weakly, is deallocated. The body receives the current
+  /// value now; later ones before the write returns if that is made on the main actor, else when the main actor runs.
   /// ```swift
   /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
   /// ```
-  /// What is written elsewhere while the main actor is busy is folded: the newest value arrives, those before it do
-  /// not. After the token's `cancel()`, called on the main actor, nothing arrives.
+  /// Values written elsewhere while the main actor is busy are coalesced: only the newest arrives. After the token's
+  /// `cancel()`, called on the main actor, nothing arrives.
   @MainActor @discardableResult
   public func observeOnMain<Owner: AnyObject>(
     on owner: Owner, _ body: @escaping @MainActor (Owner, Value) -> Void
@@ -65,8 +70,11 @@ extension ValueSource where Value: Sendable {
     }
   }
 
-  /// As above, until the token is cancelled or released:
+  /// Observes on the main actor until the token is cancelled or released:
   /// `token = name.observeOnMain { [weak self] in self?.text = $0 }`.
+  ///
+  /// The body receives the current value now; later ones before the write returns if that is made on the main actor,
+  /// else when the main actor runs, and then only the newest.
   @MainActor
   public func observeOnMain(_ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     observeOnMain(owner: nil, body)
@@ -84,7 +92,7 @@ extension ValueSource where Value: Sendable {
   @MainActor
   private func observeOnMain(owner: AnyObject?, _ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     let delivery = LaneDelivery<Value>(lane: .main) { value in
-      // The lane of the main actor runs nothing anywhere else.
+      // The main actor's lane runs work nowhere else.
       MainActor.assumeIsolated { body(value) }
     }
     return delivery.observe(location, owner: owner) { $0 }

@@ -3,15 +3,15 @@ where
   Value: MutableCollection & SendableMetatype, Value.Index: SendableMetatype, Value.Element: Identifiable & Sendable,
   Value.Element.ID: Sendable
 {
-  /// A binding to each element that is there now, by its identity: `for todo in todos.binding.elements { … }`.
+  /// Bindings to the elements that exist now, each by its identity: `for todo in todos.binding.elements { … }`.
   ///
-  /// Each follows its element wherever that moves, and refuses writes once it is gone. What comes later is not among
-  /// them: `observeRowsOnMain` tells of it.
+  /// Each binding follows its element wherever that moves, and refuses writes once it is gone. Elements that are
+  /// added later are not included: `observeRowsOnMain` reports them.
   public var elements: [Binding<Value.Element>] { value.compactMap { self[id: $0.id] } }
 }
 
 extension Binding {
-  /// The same place for what takes a value that may be missing. It is never nil; writing nil is refused.
+  /// This location as one of an optional value, for code that requires one. It is never nil; writing nil is refused.
   public func optional() -> Binding<Value?> where Value: Sendable {
     Binding<Value?>(
       PartLocation(

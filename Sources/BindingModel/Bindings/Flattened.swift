@@ -1,9 +1,9 @@
 extension BindingSource {
-  /// A binding to whatever the binding held here points at: `selected.flattened()`, where `selected` is an observable
-  /// of a binding. When another binding is put there, observers get its value, and hear of the former one no more.
+  /// A binding to the target of the binding stored here: `selected.flattened()`, where `selected` is an observable of
+  /// a binding. When another binding is stored, observers receive its value, and nothing more from the former one.
   ///
-  /// For what is selected, or for a view model that is replaced: whoever is bound here need not be bound again. Other
-  /// libraries call it *switch to latest*.
+  /// Use it for a selection, or for a view model that is replaced: controls that are bound here need not be bound
+  /// again. Other libraries call it *switch to latest*.
   public func flattened<Inner: Sendable>() -> Binding<Inner> where Value == Binding<Inner> {
     Binding<Inner>(FlattenedLocation(choice: binding.location))
   }
@@ -31,8 +31,8 @@ struct FlattenedLocation<Value: Sendable>: BindingLocation {
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    // The former value and the new one may be written at once, so both pass through one observable. It reads again
-    // what is chosen now: a late word of the former cannot take the place of the new one's.
+    // The former value and the new one may be written concurrently, so both pass through one observable. It reads the
+    // current choice again: a late notification of the former cannot replace the new one's value.
     let relay = Observable(read(), filter: .everyWrite)
     relay.cell.markFollower()
     let follow: @Sendable (Writer) -> Void = { writer in relay.update(by: writer) { $0 = read() } }

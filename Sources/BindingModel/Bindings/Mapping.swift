@@ -1,36 +1,37 @@
 /// A reversible conversion between the value of a model and that of a control. Other libraries call it *converter* or
 /// *value transformer*.
 ///
-/// It need not round-trip (`"1.50"` may come back as `"1.5"`), but should settle: mapping forward what it gave back
-/// should give the same again. Both functions run on whatever thread reads or writes, perhaps more than once.
+/// It need not round-trip (`"1.50"` may come back as `"1.5"`), but should settle: mapping forward what it mapped back
+/// should change nothing more. Both functions run on the thread that reads or writes, perhaps more than once.
 public protocol Mapping<Source, Target>: Sendable {
   associatedtype Source
   associatedtype Target
 
-  /// What the source value looks like on the other side. Never fails: every model can be shown.
+  /// The target value for a source value. Never fails: every model value can be shown.
   func forward(_ source: Source) -> Target
 
-  /// The source value for what was entered, or `.unmappable` with words for the person who entered it.
+  /// The source value for an entered value. Throws `.unmappable`, with a message for the person who entered it.
   func back(_ target: Target) throws(BindingError) -> Source
 
-  /// Whether two different forms mean the same, as `5` and `5.0` do where a number is entered: showing the one in place
-  /// of the other is no correction, and nothing is reported. Implemented already, as false.
+  /// Whether two different forms mean the same, as `5` and `5.0` do for a number: replacing one by the other is no
+  /// correction, and is not reported. The default implementation returns false.
   func isSame(_ left: Target, _ right: Target) -> Bool
 }
 
 extension Mapping {
+  /// Returns false: two different forms differ in meaning.
   public func isSame(_ left: Target, _ right: Target) -> Bool { false }
 }
 
-/// A place whose values have several forms for one meaning.
+/// A location whose values have several forms for one meaning.
 protocol FormLocation<Value>: BindingLocation {
   func isSame(_ left: Value, _ right: Value) -> Bool
 }
 
 /// Another location's value, converted.
 ///
-/// Its type does not contain that of the other location: of a value that is mapped a thousand times, the type would be
-/// a thousand types deep.
+/// Its type does not contain that of the other location: for a value that is mapped a thousand times, the type would
+/// be a thousand levels deep.
 struct MappedLocation<Conversion: Mapping>: FormLocation {
   typealias Value = Conversion.Target
 

@@ -1,8 +1,8 @@
-/// Text that must be there: what is empty, or blank, is refused in words.
+/// Text that must be present: empty or blank text is refused with a message.
 public struct Required: Mapping {
   private let message: String
 
-  /// - Parameter message: what a person is told who leaves it empty.
+  /// - Parameter message: shown to the person who leaves the text empty.
   public init(_ message: String = "this must not be empty") { self.message = message }
 
   public func forward(_ source: String) -> String { source }
@@ -13,12 +13,12 @@ public struct Required: Mapping {
   }
 }
 
-/// A value that must lie in a range: what lies outside is refused in words, where `Scaled` would take the nearest end.
-/// After a number's text: `age.bind(to: field, map: Within(0...150).then(NumberText()))`.
+/// A value that must lie in a range: a value outside is refused with a message, where `Scaled` takes the nearest end.
+/// Use it before a number's text: `age.bind(to: field, map: Within(0...150).then(NumberText()))`.
 public struct Within<Bound: Comparable & Sendable>: Mapping {
   private let range: ClosedRange<Bound>
 
-  /// - Parameter range: what is taken, both ends included.
+  /// - Parameter range: the accepted values, both ends included.
   public init(_ range: ClosedRange<Bound>) { self.range = range }
 
   public func forward(_ source: Bound) -> Bound { source }
@@ -31,16 +31,18 @@ public struct Within<Bound: Comparable & Sendable>: Mapping {
   }
 }
 
-/// A number of one precision as one of another: a `Double` for a slider whose value is a `Float`.
+/// A number in another precision: a `Double` for a slider whose value is a `Float`.
 /// `slider.bind(to: lamp.$level, map: Precision())`
 public struct Precision<Source: BinaryFloatingPoint & Sendable, Target: BinaryFloatingPoint & Sendable>: Mapping {
+  /// Creates a mapping between two floating-point types.
   public init() {}
   public func forward(_ source: Source) -> Target { Target(source) }
   public func back(_ target: Target) -> Source { Source(target) }
 }
 
-/// A whole number as one with a fraction, for a slider or a stepper; what is entered is rounded to the nearest.
+/// A whole number as one with a fraction, for a slider or a stepper; an entered number is rounded to the nearest.
 public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloatingPoint & Sendable>: Mapping {
+  /// Creates a mapping between an integer type and a floating-point type.
   public init() {}
 
   public func forward(_ source: Source) -> Target { Target(source) }
@@ -53,12 +55,13 @@ public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloati
   }
 }
 
-/// A choice as its place among all: an enumeration for a segmented control or a list.
+/// A choice as its index among all cases: an enumeration for a segmented control or a list.
 /// `segments.bind(to: lamp.$mood, map: CaseIndex())`
 public struct CaseIndex<Choice: CaseIterable & Equatable & Sendable & SendableMetatype>: Mapping {
+  /// Creates a mapping between a choice and its index.
   public init() {}
 
-  /// -1 for a choice that is not among all of them.
+  /// Returns -1 for a choice that is not in `allCases`.
   public func forward(_ source: Choice) -> Int {
     for (index, choice) in Choice.allCases.enumerated() where choice == source { return index }
     return -1

@@ -5,23 +5,25 @@
 #endif
 
 #if canImport(FoundationEssentials) || canImport(Foundation)
-  /// A value in a format of Foundation: `field.bind(to: price, map: Formatted(.number.precision(.fractionLength(2))))`.
+  /// A value in a Foundation format: `field.bind(to: price, map: Formatted(.number.precision(.fractionLength(2))))`.
   ///
-  /// What the format cannot read is refused in words.
+  /// Text that the format cannot parse is refused with a message.
   public struct Formatted<Style: FormatStyle & Sendable, Strategy: ParseStrategy & Sendable>: Mapping
   where Strategy.ParseInput == Style.FormatOutput, Strategy.ParseOutput == Style.FormatInput {
     private let style: Style
     private let strategy: Strategy
 
+    /// Creates a mapping from a format and a parse strategy.
+    ///
     /// - Parameters:
-    ///   - style: how a value is shown.
-    ///   - strategy: how what was entered is read.
+    ///   - style: formats a value to be shown.
+    ///   - strategy: parses what was entered.
     public init(_ style: Style, parse strategy: Strategy) {
       self.style = style
       self.strategy = strategy
     }
 
-    /// A format that can also be read.
+    /// Creates a mapping from a format that can also parse.
     public init(_ style: Style) where Style: ParseableFormatStyle, Style.Strategy == Strategy {
       self.init(style, parse: style.parseStrategy)
     }
@@ -37,11 +39,11 @@
     }
   }
 
-  /// A moment as text by ISO 8601 in UTC: `2026-11-21T07:30:00Z`; a day alone (`2026-11-21`) stands for its
-  /// beginning.
+  /// A date as ISO 8601 text in UTC: `2026-11-21T07:30:00Z`. A day alone (`2026-11-21`) stands for its beginning.
   public struct DateText: Mapping {
     private typealias Style = Date.ISO8601FormatStyle
 
+    /// Creates a mapping between a date and ISO 8601 text.
     public init() {}
 
     public func forward(_ source: Date) -> String { source.formatted(.iso8601) }
@@ -56,7 +58,7 @@
       return date
     }
 
-    /// Foundation reads 25 o'clock as 1 o'clock of the next day; whoever typed it meant something else.
+    /// Foundation reads 25 o'clock as 1 o'clock of the next day, which the person who typed it did not mean.
     private func isOnTheCalendar(_ moment: String) -> Bool {
       let clock = moment.prefix(19) + "Z"
       return (try? Style.iso8601.parse(String(clock)))?.formatted(.iso8601) == String(clock)

@@ -1,5 +1,6 @@
-/// A number as text, as a person types it: blanks around it do not matter. What is no such number is refused in words.
+/// A number as text that a person types: surrounding whitespace is ignored. Other text is refused with a message.
 public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping {
+  /// Creates a mapping between a number and its text.
   public init() {}
 
   public func forward(_ source: Number) -> String { source.description }
@@ -17,11 +18,12 @@ public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping 
   }
 }
 
-/// A truth value as one of two words; upper and lower case do not matter on the way back.
+/// A truth value as one of two words, whose case is ignored on the way back.
 public struct BooleanText: Mapping {
   private let yes: String
   private let no: String
 
+  /// Creates a mapping from the words for true and false.
   public init(_ yes: String, _ no: String) {
     self.yes = yes
     self.no = no
@@ -42,27 +44,30 @@ public struct BooleanText: Mapping {
   }
 }
 
-/// The opposite of a truth value: for a control that is on where the model says off.
+/// The opposite of a truth value: for a control that is on where the model is off.
 public struct Opposite: Mapping {
+  /// Creates a mapping that negates.
   public init() {}
   public func forward(_ source: Bool) -> Bool { !source }
   public func back(_ target: Bool) -> Bool { !target }
 }
 
-/// Text without the blanks around it, on the way back.
+/// Text, from which surrounding whitespace is removed on the way back.
 public struct Trimmed: Mapping {
+  /// Creates a mapping that trims entered text.
   public init() {}
   public func forward(_ source: String) -> String { source }
   public func back(_ target: String) -> String { target.trimmed }
   public func isSame(_ left: String, _ right: String) -> Bool { left.trimmed == right.trimmed }
 }
 
-/// One range stretched over another: a level of 0 to 1 on a slider of 0 to 100. What lies outside is shown, and taken
-/// back, as the nearest end.
+/// One range stretched over another: a level of 0 to 1 on a slider of 0 to 100. A value outside is replaced by the
+/// nearest end, both ways.
 public struct Scaled: Mapping {
   private let source: ClosedRange<Double>
   private let target: ClosedRange<Double>
 
+  /// Creates a mapping that stretches `source` over `target`.
   public init(_ source: ClosedRange<Double>, to target: ClosedRange<Double>) {
     self.source = source
     self.target = target
@@ -75,12 +80,12 @@ public struct Scaled: Mapping {
     let width = from.upperBound - from.lowerBound
     guard width > 0 else { return to.lowerBound }
     let share = min(max((value - from.lowerBound) / width, 0), 1)
-    // Both ends are met exactly, whatever rounding does in between.
+    // Both ends are met exactly, whatever the rounding in between.
     return share == 1 ? to.upperBound : to.lowerBound + share * (to.upperBound - to.lowerBound)
   }
 }
 
-/// Numbers in steps: what is entered is taken back as the nearest multiple of the step.
+/// A number in steps: an entered number is rounded to the nearest multiple of the step.
 public struct Stepped<Number: BinaryFloatingPoint & Sendable>: Mapping {
   private let step: Number
 
@@ -91,11 +96,11 @@ public struct Stepped<Number: BinaryFloatingPoint & Sendable>: Mapping {
   public func back(_ target: Number) -> Number { step > 0 ? (target / step).rounded() * step : target }
 }
 
-/// A value that may be missing, as one that may not: what is missing shows as the placeholder, and the placeholder
-/// means missing.
+/// An optional value as one that is never missing: nil is shown as the placeholder, and the placeholder means nil.
 public struct Placeholder<Wrapped: Equatable & Sendable>: Mapping {
   private let placeholder: Wrapped
 
+  /// Creates a mapping whose placeholder stands for nil.
   public init(_ placeholder: Wrapped) { self.placeholder = placeholder }
 
   public func forward(_ source: Wrapped?) -> Wrapped { source ?? placeholder }
@@ -108,8 +113,8 @@ public struct Conversion<Source, Target>: Mapping {
   private let andBack: @Sendable (Target) throws(BindingError) -> Source
 
   /// - Parameters:
-  ///   - forward: what a source value looks like.
-  ///   - back: the source value for what was entered. A `BindingError` that it throws is reported as it is, any other
+  ///   - forward: the target value for a source value.
+  ///   - back: the source value for an entered value. A `BindingError` that it throws is reported as it is, any other
   ///     error as `.unmappable` with its description.
   public init(
     forward: @escaping @Sendable (Source) -> Target, back: @escaping @Sendable (Target) throws -> Source
@@ -128,7 +133,7 @@ public struct Conversion<Source, Target>: Mapping {
   public func back(_ target: Target) throws(BindingError) -> Source { try andBack(target) }
 }
 
-/// Two mappings, one after the other.
+/// Two mappings in sequence.
 public struct Chained<First: Mapping, Second: Mapping>: Mapping where First.Target == Second.Source {
   let first: First
   let second: Second
@@ -147,14 +152,14 @@ public struct Chained<First: Mapping, Second: Mapping>: Mapping where First.Targ
 }
 
 extension Mapping {
-  /// This mapping, then another.
+  /// This mapping, followed by another.
   public func then<Next: Mapping>(_ next: Next) -> Chained<Self, Next> where Next.Source == Target {
     Chained(first: self, second: next)
   }
 }
 
 extension String {
-  /// Without the blanks around it.
+  /// The string without surrounding whitespace.
   var trimmed: String {
     guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else {
       return ""

@@ -1,20 +1,20 @@
 /// A member of another location's value. Members of members point at the same root with a longer path.
 ///
-/// A class, whose type each instance carries: the parts of a generic struct are found by looking up its type at every
-/// access.
+/// A class, because each instance carries its type: accessing the fields of a generic struct looks up its type each
+/// time.
 final class MemberLocation<Root: BindingLocation, Value>: BindingLocation {
-  // SAFETY: made of key paths that were each Sendable; appending keeps them so, but loses it in the type.
+  // SAFETY: made of key paths that were each Sendable; appending keeps them so, but their type no longer says it.
   private nonisolated(unsafe) let path: WritableKeyPath<Root.Value, Value>
-  /// Where the member lies within the whole; nil if it is computed. Found out once, because to follow a key path costs
+  /// The member's offset in the whole; nil if it is computed. Determined once, because following a key path costs
   /// more than the rest of a write.
   private let offset: Int?
-  /// Equality where the member has one: then only its own changes are delivered, and equal writes change nothing.
+  /// The member's equality, if it has one: then only its own changes are delivered, and equal writes change nothing.
   private let isRepeat: (@Sendable (Value, Value) -> Bool)?
-  /// The same for calling: an optional closure is retained for every call.
+  /// The same for calls: an optional closure would be retained for every call.
   private let isSame: @Sendable (Value, Value) -> Bool
-  /// The root, where it is a cell itself.
+  /// The root, if it is a cell itself.
   private let cell: Cell<Root.Value>?
-  /// Last, because its size is that of a type not known here: what comes before lies at a known place.
+  /// Last, because its size is not known here: the fields before it have known offsets.
   private let root: Root
 
   init(root: Root, path: WritableKeyPath<Root.Value, Value>, isRepeat: (@Sendable (Value, Value) -> Bool)?) {
@@ -86,7 +86,7 @@ final class MemberLocation<Root: BindingLocation, Value>: BindingLocation {
   private static func change(
     in whole: UnsafeMutablePointer<Root.Value>, at offset: Int, _ body: (inout Value) -> Bool
   ) -> Bool {
-    // SAFETY: as above; the pointer is made for this call, and nobody else reaches the whole meanwhile.
+    // SAFETY: as above; the pointer is made for this call, and no other code reaches the whole meanwhile.
     body(&(UnsafeMutableRawPointer(whole) + offset).assumingMemoryBound(to: Value.self).pointee)
   }
 
@@ -104,13 +104,13 @@ final class MemberLocation<Root: BindingLocation, Value>: BindingLocation {
   }
 }
 
-/// Lets a value through when it differs from the one before.
+/// Lets a value through if it differs from the one before.
 // SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next.
 final class Distinct<Value>: @unchecked Sendable {
   private let isRepeat: @Sendable (Value, Value) -> Bool
-  /// Not to ask, nor to keep a value for it, where there is nothing to compare by.
+  /// Spares the call, and the copy of the last value, where there is nothing to compare by.
   private let isComparing: Bool
-  /// In memory of its own: where the compiler does not know the type, it looks up that of an optional at every access.
+  /// In separate memory: where the compiler does not know the type, it looks up that of an optional at every access.
   private var last: UnsafeMutablePointer<Value>?
 
   init(isRepeat: (@Sendable (Value, Value) -> Bool)?) {

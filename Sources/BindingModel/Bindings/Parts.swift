@@ -1,5 +1,5 @@
 extension Binding {
-  /// A binding to what an optional holds, or to `fallback` where it holds nothing, its *default*. Writing it fills the
+  /// A binding to the value of an optional, or to `fallback` (its *default*) while that is nil. Writing it sets the
   /// optional.
   public func or<Wrapped: Sendable>(_ fallback: Wrapped) -> Binding<Wrapped> where Value == Wrapped? {
     Binding<Wrapped>(
@@ -11,14 +11,14 @@ extension Binding {
         }))
   }
 
-  /// A binding to what an optional holds; nil while it holds nothing. Once it holds nothing again, the binding shows
-  /// what was there last and refuses writes, so that a value that was taken away does not come back.
+  /// A binding to the value of an optional; nil while the optional is nil. If the optional becomes nil later, the
+  /// binding shows the last value and refuses writes, so that a removed value does not come back.
   public func unwrapped<Wrapped: Sendable>() -> Binding<Wrapped>? where Value == Wrapped? {
     part("value", get: { $0 }, set: { $0 = $1 })
   }
 
-  /// A member of what an optional holds: `$person.address.street` where `address` may be missing. It shows nil, and
-  /// refuses writes, while there is no address. Writing nil is refused too: a street that is there has a value.
+  /// A member of an optional's value: `$person.address.street` where `address` may be nil. It shows nil, and refuses
+  /// writes, while there is no address. Writing nil is refused too: a street that exists has a value.
   public subscript<Wrapped: Sendable, Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Wrapped, Member> & Sendable
   ) -> Binding<Member?> where Value == Wrapped? {
@@ -32,8 +32,9 @@ extension Binding {
         }))
   }
 
-  /// A member that is optional itself, of what an optional holds: `$person.address.geo`, and from there on
-  /// `$person.address.geo.latitude`. It shows nil, and refuses writes, while there is no address; nil clears it.
+  /// An optional member of an optional's value: `$person.address.geo`, and from there on
+  /// `$person.address.geo.latitude`. It shows nil, and refuses writes, while there is no address; writing nil clears
+  /// the member.
   public subscript<Wrapped: Sendable, Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Wrapped, Member?> & Sendable
   ) -> Binding<Member?> where Value == Wrapped? {
@@ -47,8 +48,8 @@ extension Binding {
         }))
   }
 
-  /// A binding to an element of a collection by its place; nil if there is no such place. An element that is no longer
-  /// there shows as it was last and refuses writes.
+  /// A binding to the element at an index; nil if the index is out of range. If the element is gone later, the
+  /// binding shows its last value and refuses writes.
   public subscript(index: Value.Index) -> Binding<Value.Element>?
   where Value: MutableCollection & SendableMetatype, Value.Element: Sendable, Value.Index: Sendable {
     part(
@@ -56,8 +57,8 @@ extension Binding {
       set: { $0[index] = $1 })
   }
 
-  /// A binding to the element with this identity, wherever it moves; nil if there is none. An element that is no
-  /// longer there shows as it was last and refuses writes.
+  /// A binding to the element with this identity, wherever it moves; nil if there is none. If the element is gone
+  /// later, the binding shows its last value and refuses writes.
   public subscript(id id: Value.Element.ID) -> Binding<Value.Element>?
   where
     Value: MutableCollection & SendableMetatype, Value.Index: SendableMetatype,
@@ -70,7 +71,7 @@ extension Binding {
       })
   }
 
-  /// A binding to the value of a key, nil where there is none. Writing nil removes the key.
+  /// A binding to the value of a key; nil if there is none. Writing nil removes the key.
   public subscript<Key: Hashable & Sendable, Entry: Sendable>(key: Key) -> Binding<Entry?>
   where Value == [Key: Entry] {
     Binding<Entry?>(
@@ -82,14 +83,14 @@ extension Binding {
         }))
   }
 
-  /// A binding to the value of a key, or to `fallback` where there is none. Writing adds the key.
+  /// A binding to the value of a key, or to `fallback` if there is none. Writing adds the key.
   public subscript<Key: Hashable & Sendable, Entry: Sendable>(
     key: Key, default fallback: Entry
   ) -> Binding<Entry> where Value == [Key: Entry] {
     self[key].or(fallback)
   }
 
-  /// A part that is there now, or nil.
+  /// A binding to a part that exists now, or nil.
   private func part<Part: Sendable>(
     _ name: String, get: @escaping @Sendable (Value) -> Part?, set: @escaping @Sendable (inout Value, Part) -> Void
   ) -> Binding<Part>? {
@@ -105,10 +106,10 @@ extension Binding {
   }
 }
 
-/// A part of another location's value that may be missing: then it shows what it last showed or was given.
+/// A part of another location's value. While it is missing, it shows the value last shown or written.
 struct PartLocation<Whole, Value: Sendable>: BindingLocation {
   private let root: any BindingLocation<Whole>
-  /// What is missing when a write is refused.
+  /// Names what is missing when a write is refused.
   private let name: String
   private let last: Protected<Value>
   private let get: @Sendable (Whole) -> Value?
@@ -169,7 +170,7 @@ struct PartLocation<Whole, Value: Sendable>: BindingLocation {
   }
 }
 
-/// The equality of a type that has one, for parts whose type is known to be `Equatable` only when the program runs.
+/// The equality of a type that has one. For parts whose type is known to be `Equatable` only at run time.
 func equality<Value>(of type: Value.Type) -> (@Sendable (Value, Value) -> Bool)? {
   func opened<Same: Equatable & SendableMetatype>(_ type: Same.Type) -> @Sendable (Value, Value) -> Bool {
     // SAFETY: `Same` is `Value`, as which it was opened.

@@ -1,19 +1,20 @@
-/// A view of a value that takes no writes: what is handed to who may look and observe, but not change.
+/// A view of a value that refuses writes, for code that may read and observe the value but not change it.
 /// ```swift
 /// final class Player {
 ///   private let state = Observable(State())
 ///   var playing: ReadOnly<State> { state.readOnly }
 /// }
 /// ```
-/// It is small; copy it, keep it, hand it on. It may be used on any thread if its value is `Sendable`. It keeps no
-/// owner of a value alive, as a `Binding` does not; a derived, debounced or throttled value behind it is kept.
+/// It is a small value: copy it, store it, pass it on. Any thread may use it if its value is `Sendable`. Like a
+/// `Binding`, it keeps no owner of a value alive; a derived, debounced or throttled value behind it is kept alive.
 /// `view.name` is a view of the member `name`, which may be a `let` or computed.
 @dynamicMemberLookup
 public struct ReadOnly<Value>: ValueSource {
-  /// The place of the value, which takes no writes.
+  /// The location of the value, which refuses writes.
   public let location: any BindingLocation<Value>
 
-  /// A view of any source: an observable, a binding, a state, a field shared with other processes, a derived value.
+  /// Creates a view of any source: an observable, a binding, a state, a field shared with other processes, a derived
+  /// value.
   public init(_ source: some ValueSource<Value>) { self.init(root: source.location) }
 
   init(root: any BindingLocation<Value>) { location = ReadOnlyLocation(root: root, as: { $0 }, isRepeat: nil) }
@@ -25,7 +26,7 @@ public struct ReadOnly<Value>: ValueSource {
     Self.member(of: location, path, isRepeat: nil)
   }
 
-  /// A view of a member, which need not be settable. Its observers hear of that member's changes only.
+  /// A view of a member, which need not be settable. Its observers are notified of that member's changes only.
   public subscript<Member: Equatable & SendableMetatype>(
     dynamicMember path: any KeyPath<Value, Member> & Sendable
   ) -> ReadOnly<Member> {
@@ -47,8 +48,8 @@ extension Binding {
     readOnly[dynamicMember: path]
   }
 
-  /// A view of a member that cannot be set, a `let` or a computed one. Its observers hear of that member's changes
-  /// only.
+  /// A view of a member that cannot be set, a `let` or a computed one. Its observers are notified of that member's
+  /// changes only.
   @_disfavoredOverload
   public subscript<Member: Equatable & SendableMetatype>(
     dynamicMember path: any KeyPath<Value, Member> & Sendable
@@ -60,28 +61,28 @@ extension Binding {
 extension ReadOnly: Sendable where Value: Sendable {}
 
 extension ValueSource {
-  /// A view of this value that takes no writes.
+  /// A view of this value that refuses writes.
   public var readOnly: ReadOnly<Value> { ReadOnly(self) }
 }
 
-/// What every source of a value can do, also where only `some ValueSource<Value>` is known of it.
+/// What every source of a value can do, even one known only as `some ValueSource<Value>`.
 extension ValueSource {
-  /// The present value. Read inside a `Derived`, it is one of its sources; inside `withObservationTracking`, or in a
-  /// SwiftUI view, it is tracked.
+  /// The current value. A read inside a `Derived` makes it a source of that one; a read inside
+  /// `withObservationTracking`, or in a SwiftUI view, is tracked.
   public var value: Value {
     let location = location
     location.track()
     return location.read()
   }
 
-  /// Observes until the token is cancelled or released: the present value now, later ones as they are written, on the
-  /// thread that writes.
+  /// Observes until the token is cancelled or released. The body receives the current value now, and later values as
+  /// they are written, on the writing thread.
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     location.observe(owner: nil) { value, _ in body(value) }
   }
 
-  /// Observes as long as `owner` lives, which is held weakly: the present value now, later ones as they are written, on
-  /// the thread that writes.
+  /// Observes until `owner`, which is held weakly, is deallocated. The body receives the current value now, and later
+  /// values as they are written, on the writing thread.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     location.observe(owner: owner) { value, _ in body(value) }
@@ -91,7 +92,7 @@ extension ValueSource {
   public func remove(observer owner: AnyObject) { location.remove(observer: owner) }
 }
 
-/// A place that can be looked at, whole or in part.
+/// A read-only location of a value, or of a part of it.
 private struct ReadOnlyLocation<Whole, Value>: UnwritableLocation {
   let root: any BindingLocation<Whole>
   let form: @Sendable (Whole) -> Value

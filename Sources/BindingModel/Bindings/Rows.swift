@@ -1,10 +1,11 @@
 extension ValueSource
 where Value: BidirectionalCollection & Sendable, Value.Element: Identifiable & Sendable & SendableMetatype {
-  /// Observes a list on the main actor for a view that shows its rows, as long as `owner` lives: all elements now, then
-  /// each later list with the rows to insert and remove to come from the one before to it.
+  /// Observes a list on the main actor until `owner`, which is held weakly, is deallocated, for a view that shows its
+  /// rows. The body receives all elements now, then each later list with the difference from the one before: the rows
+  /// to insert and to remove.
   ///
-  /// Rows are told apart by `id`: an element that is changed and keeps its `id` stays. For all else see
-  /// `observeRowsOnMain(on:by:)`.
+  /// Rows are identified by `id`: an element that changes and keeps its `id` stays. See `observeRowsOnMain(on:by:)`
+  /// for all else.
   @MainActor @discardableResult
   public func observeRowsOnMain<Owner: AnyObject>(
     on owner: Owner,
@@ -15,13 +16,14 @@ where Value: BidirectionalCollection & Sendable, Value.Element: Identifiable & S
 }
 
 extension ValueSource where Value: BidirectionalCollection & Sendable, Value.Element: Sendable {
-  /// Observes a list on the main actor for a view that shows its rows, as long as `owner` lives, by what its elements
-  /// are known by: `files.observeRowsOnMain(on: self, by: \.path) { view, files, difference in … }`.
+  /// Observes a list on the main actor until `owner`, which is held weakly, is deallocated, for a view that shows its
+  /// rows. Elements are identified by a key path:
+  /// `files.observeRowsOnMain(on: self, by: \.path) { view, files, difference in … }`.
   ///
-  /// The body gets all elements now, then each later list with the rows to insert and remove. An element that is
-  /// changed and keeps its identity stays: the difference is then empty, or is about other rows, and the row hears of
-  /// it by its own binding, `list.binding[id: …]`. The differences follow one another without a gap, also where lists
-  /// that came too quickly are folded. Two elements of one identity are told apart by their places.
+  /// The body receives all elements now, then each later list with the rows to insert and to remove. An element that
+  /// changes and keeps its identity stays: the difference is then empty, or is about other rows, and the row observes
+  /// the change through its own binding, `list.binding[id: …]`. Each difference starts from the list before it, even
+  /// when lists are coalesced. Two elements with the same identity are told apart by their indices.
   @MainActor @discardableResult
   public func observeRowsOnMain<Owner: AnyObject, ID: Hashable>(
     on owner: Owner, by identity: KeyPath<Value.Element, ID>,
@@ -46,9 +48,9 @@ extension ValueSource where Value: BidirectionalCollection & Sendable, Value.Ele
 
 extension ValueSource
 where Value: BidirectionalCollection & Sendable, Value.Element: Equatable & Sendable & SendableMetatype {
-  /// Observes a list of elements that have no identity but their value. They are compared by `==`: one that is changed
-  /// goes and comes, and a list that is equal to the one before calls nobody. All else is as with
-  /// `observeRowsOnMain(on:by:)`.
+  /// Observes a list whose elements have no identity but their value, on the main actor, until `owner`, which is held
+  /// weakly, is deallocated. Elements are compared by `==`: one that changes is removed and inserted, and a list
+  /// equal to the one before is not delivered. Otherwise like `observeRowsOnMain(on:by:)`.
   @MainActor @discardableResult @_disfavoredOverload  // An element that has an `id` too is known by that.
   public func observeRowsOnMain<Owner: AnyObject>(
     on owner: Owner,

@@ -1,10 +1,10 @@
 extension Binding where Value: Sendable {
-  /// A binding to the element that is selected by its identity: `todos.binding[id: selection]`, where `selection` holds
-  /// the `id`, or nil for none. It is nil where nothing is selected, or what is selected is not there.
+  /// A binding to the selected element: `todos.binding[id: selection]`, where `selection` holds its `id`, or nil. It
+  /// is nil if nothing is selected, or the selected element is not in the list.
   ///
-  /// A control that is bound to it, or to a member (`todos.binding[id: selection].title`), shows the next selection
-  /// when another is made, and what was typed for the former stays there. Writing it changes the selected element; it
-  /// is refused while there is none. Writing nil is refused.
+  /// A control that is bound to it, or to a member (`todos.binding[id: selection].title`), shows the next element
+  /// when the selection changes; what was typed for the former stays with that. Writing changes the selected element,
+  /// and is refused while there is none. Writing nil is refused.
   public subscript<Selection: ValueSource>(id selection: Selection) -> Binding<Value.Element?>
   where
     Value: MutableCollection & SendableMetatype, Value.Index: SendableMetatype,
@@ -15,7 +15,7 @@ extension Binding where Value: Sendable {
   }
 }
 
-/// The element of a list that another location's value names.
+/// The element of a list whose identity is another location's value.
 private struct SelectedLocation<List: MutableCollection & Sendable & SendableMetatype>: BindingLocation
 where
   List.Element: Identifiable & Sendable & SendableMetatype, List.Element.ID: Sendable, List.Index: SendableMetatype
@@ -42,7 +42,7 @@ where
     list.track()
   }
 
-  /// Another selection is another place.
+  /// Another selection is another target.
   var target: AnyObject? { identity.object(for: selection.read()) }
 
   func write(_ value: List.Element?, by writer: Writer) throws(BindingError) {
@@ -74,8 +74,8 @@ where
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (List.Element?, Writer) -> Void) -> ObserverToken {
-    // List and selection may be written at once, so both pass through one observable, which reads both again: a late
-    // word of the one cannot take the place of the other's.
+    // List and selection may be written concurrently, so both pass through one observable, which reads both again: a
+    // late notification of one cannot replace the value of the other.
     let relay = Observable(read(), filter: equality(of: List.Element?.self).map { .unless($0) } ?? .everyWrite)
     relay.cell.markFollower()
     let follow: @Sendable (Writer) -> Void = { writer in relay.update(by: writer) { $0 = read() } }
@@ -93,7 +93,7 @@ where
   }
 }
 
-/// An object for what is selected: another one for another selection.
+/// An object that stands for the selection: another one for another selection.
 private final class SelectionIdentity<ID: Hashable & Sendable>: Sendable {
   private final class Identity: Sendable {}
 
@@ -102,7 +102,7 @@ private final class SelectionIdentity<ID: Hashable & Sendable>: Sendable {
   init(_ id: ID?) { present = Protected((id, Identity())) }
 
   func object(for id: ID?) -> AnyObject {
-    // Compared without the lock, for it is anybody's code.
+    // Compared without the lock, because `==` is user code.
     let known = present.withLock { $0 }
     if known.id == id { return known.identity }
     let next = (id: id, identity: Identity())

@@ -1,16 +1,16 @@
 extension Binding where Value: Equatable & Sendable {
-  /// Connects two values: this one takes the other's value now, and from then on each follows the other, until the
-  /// token is cancelled or released or one of their owners is gone.
+  /// Connects two values: this one takes the other's value now, and then each follows the other until the token is
+  /// cancelled or released, or one of their owners is gone.
   ///
-  /// Neither can set off a loop. If a side shows something else than it was given (a mapping that does not round-trip,
-  /// a range), the side that was written last is corrected once, and that is the end of it. If a side takes no such
-  /// value at all (`BindingError.Reason.unmappable`), both keep what they have.
+  /// Neither can cause a loop. If a side shows another value than it was given (a mapping that does not round-trip, a
+  /// range), the side that was written last is corrected once. If a side has no such value at all
+  /// (`BindingError.Reason.unmappable`), both keep what they have.
   ///
   /// - Parameters:
-  ///   - other: whose value this one takes now.
-  ///   - onProblem: told each time a value could not be carried over, or was taken as another one (`.corrected`), on
-  ///     the thread that delivered it.
-  /// - Returns: the token that holds the two together; keep it.
+  ///   - other: the binding whose value this one takes now.
+  ///   - onProblem: called each time a value could not be transferred, or was accepted as another one (`.corrected`),
+  ///     on the thread that delivered it.
+  /// - Returns: the token that keeps the two connected; store it.
   public func bind(
     to other: Binding<Value>, onProblem: (@Sendable (BindingError) -> Void)? = nil
   ) -> ObserverToken {
@@ -20,23 +20,23 @@ extension Binding where Value: Equatable & Sendable {
   }
 }
 
-/// Carries values between two bindings, one transfer at a time.
+/// Transfers values between two bindings, one transfer at a time.
 ///
-/// What both sides showed after the last transfer is remembered: a notification that finds them unchanged is an echo.
-/// Only one thread carries at any time; others leave a mark for it, so that two threads that write the two sides at
-/// once cannot swap the values back and forth.
-// SAFETY: `settled` and `isSettled` are reached by the carrying thread only, and `progress` hands that role on; all
-// else never changes.
+/// The link remembers what both sides showed after the last transfer: a notification that finds them unchanged is an
+/// echo. Only one thread transfers at any time. Others leave their change for it to find, so that two threads that
+/// write the two sides concurrently cannot swap the values back and forth.
+// SAFETY: `settled` and `isSettled` are accessed by the transferring thread only, and `progress` hands that role
+// over; all else never changes.
 final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   private enum Side: Int { case left, right }
 
   private let left: any BindingLocation<Value>
   private let right: any BindingLocation<Value>
   private let onProblem: (@Sendable (BindingError) -> Void)?
-  /// In whose name this link writes, to leave out most echoes before they cost anything.
+  /// The writer of this link, which leaves out most echoes before they cost anything.
   private let writer = Writer.link()
   private let progress = Protected(LinkProgress())
-  /// What both sides showed after the last transfer, the left one first. In memory of its own: where the compiler does
+  /// What both sides showed after the last transfer, the left one first. In separate memory: where the compiler does
   /// not know the type, it looks up that of an optional pair at every access.
   private let settled = UnsafeMutablePointer<Value>.allocate(capacity: 2)
   private var isSettled = false
@@ -53,10 +53,11 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   }
 
   func start() {
-    // Nothing is settled yet, so this carries the right value to the left.
+    // Nothing is settled yet, so this transfers the right value to the left.
     carryChanges()
     for side in [left, right] {
-      // The two sides keep the link, and it their observations, until it is cancelled, at the latest with its token.
+      // The two sides retain the link, and it their observations, until it is cancelled, at the latest with its
+      // token.
       let token = observe(side)
       let isTooLate = progress.withLock { $0.keep(token) == false }
       if isTooLate { token.cancel() }
@@ -88,7 +89,7 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
     } while progress.withLock({ $0.isToGoOn() })
   }
 
-  /// Lets another thread that writes carry from here on. False if one does.
+  /// Lets another writing thread take over. False if one does.
   private func findSuccessor() -> Bool {
     progress.withLock { $0.pause() }
     Platform.pause(microseconds: 50)
@@ -98,10 +99,10 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   private func carry(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     let shownLeft = left.read()
     let shownRight = right.read()
-    // Where both were written since, the right one stays: it is the one that was bound to.
+    // If both were written since, the right one wins: it is the one that was bound to.
     let isRight = !isSettled || shownRight != settled[Side.right.rawValue]
     guard isRight || shownLeft != settled[Side.left.rawValue] else { return }
-    // What was just read may be the news that waits.
+    // The values just read may include a change left by another thread, with more hops.
     let hops = progress.withLock { $0.hops }
     if hops > turn.pointee.hops { turn.pointee.hops = hops }
     if isRight {
@@ -114,14 +115,14 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   private func transfer(_ value: Value, from side: Side, over present: Value) {
     let (source, target) = side == .left ? (left, right) : (right, left)
     do throws(BindingError) {
-      // A control that already shows the value is not written: carets and selections stay.
+      // A control that already shows the value is not written: cursors and selections stay.
       if present == value { return settle(value, present, from: side) }
       try target.write(value, by: writer)
       let accepted = target.read()
       guard accepted != value, value == value else { return settle(value, accepted, from: side) }
       try source.write(accepted, by: writer)
       settle(source.read(), accepted, from: side)
-      // Another form of the same is no correction.
+      // Another form of the same value is no correction.
       if (target as? any FormLocation<Value>)?.isSame(value, accepted) != true {
         report(.corrected(value, to: accepted))
       }
@@ -148,16 +149,16 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   }
 }
 
-/// Who carries, and whether there is more to carry.
+/// Whether a thread transfers, and whether there is more to transfer.
 private struct LinkProgress {
   private var isCarrying = false
   private var isChangeWaiting = false
-  /// The most hops of the news since carrying began, and before it what waited.
+  /// The most hops of the changes since the transfers began, or of those that wait for them.
   private(set) var hops: UInt8 = 0
   private var isOver = false
   private var tokens: [ObserverToken] = []
 
-  /// True if the caller is to carry now; else whoever does will go on with this news.
+  /// True if the caller is to transfer now; else the transferring thread will see this change.
   mutating func begin(_ hops: UInt8) -> Bool {
     if isCarrying {
       isChangeWaiting = true
@@ -168,7 +169,7 @@ private struct LinkProgress {
     return isCarrying
   }
 
-  /// After a transfer: true if there was news meanwhile.
+  /// After a transfer: true if there was a change meanwhile.
   mutating func isToGoOn() -> Bool {
     isCarrying = isChangeWaiting && !isOver
     isChangeWaiting = false
@@ -176,7 +177,7 @@ private struct LinkProgress {
     return isCarrying
   }
 
-  /// Until `begin`, whoever comes first carries; what news there is waits for him.
+  /// Until `begin`, any thread may take over; changes wait for it.
   mutating func pause() { isCarrying = false }
 
   /// False if the link is over already.

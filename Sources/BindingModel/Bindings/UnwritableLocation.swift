@@ -1,6 +1,6 @@
-/// A place that can be looked at, and takes no writes.
+/// A location that can be read and observed, and refuses writes.
 package protocol UnwritableLocation: BindingLocation {
-  /// What whoever writes is told: what there is to write instead.
+  /// The error that a write throws, which says what to write instead.
   var refusal: BindingError { get }
 }
 

@@ -1,55 +1,56 @@
-/// A value that a person edits, with a rule of what is valid: what is valid goes on to the model, what is not stays
-/// here, with its problem in words.
+/// A value that a person edits, with a rule for what is valid: a valid value is written to the model, an invalid one
+/// stays here, with its problem in words.
 /// ```swift
 /// let password = Validated(account.binding.password) { $0.count < 8 ? "at least 8 characters" : nil }
 /// let again = Validated("") { $0 == password.value ? nil : "not the same" }
 /// field.bind(to: password)
 /// again.problems.show(in: hint)
 /// ```
-/// - What the rule reads by `value` it depends on: when that changes, the value is validated again, and goes on to the
-///   model if it is valid now. What is there already is never taken back.
-/// - The model is written when the observers of an edit are told: at once, or at the end of a `Turn`. When others
-///   change the model this value follows, and what was not valid is gone.
-/// - Neither keeps the owner of the model alive, and who binds to this value does not keep it: hold it as long as the
-///   form is there.
-/// - Any thread may read, write and observe. The rule runs on the threads that do, perhaps more than once, with no lock
-///   held; let it do nothing but compute. A check that takes time (a name that may be taken) puts its result into an
+/// - The value depends on everything that the rule reads by `value`: when that changes, the value is validated again,
+///   and written to the model if it is valid now. A value that was written is never taken back.
+/// - The model is written when the observers of an edit are notified: immediately, or at the end of a `Turn`. When
+///   others change the model, this value follows, and an invalid entry is lost.
+/// - It does not keep the model's owner alive, and a binding to it does not keep it alive: hold it as long as the
+///   form exists.
+/// - Any thread may read, write and observe. The rule runs on those threads, perhaps more than once, with no lock
+///   held, so it should only compute. A check that takes time (a name that may be taken) puts its result into an
 ///   observable that the rule reads.
 public final class Validated<Value: Equatable & Sendable>: BindingSource, Validatable, Sendable {
   private let draft: Observable<Value>
   private let state: ValidatedState<Value>
-  /// What the model makes of it; ends with this.
+  /// The link to the model; ends with this.
   private let link: (any DraftLink)?
 
-  /// The problem of the present value, in words for a person; nil when it is valid. It can be observed, shown in a
+  /// The problem of the current value, in words for a person; nil when it is valid. It can be observed, shown in a
   /// label, and be a source of other values.
   public let problems: Derived<String?>
 
-  /// Whether the present value is valid, to be observed, or shown as what enables a button.
+  /// Whether the current value is valid. It can be observed, or enable a button.
   public let validity: Derived<Bool>
 
-  /// A value of its own, without a model.
+  /// Creates a validated value without a model.
   /// - Parameters:
-  ///   - value: the first value; it may be invalid.
-  ///   - rule: what is wrong with a value, in words for a person; nil: nothing.
+  ///   - value: the initial value, which may be invalid.
+  ///   - rule: returns what is wrong with a value, in words for a person; nil: nothing.
   public convenience init(_ value: Value, rule: @escaping @Sendable (Value) -> String?) {
     self.init(value, check: rule) { _ in nil }
   }
 
-  /// A value that goes on to the model while it is valid.
+  /// Creates a validated value that is written to a model while it is valid.
   /// - Parameters:
-  ///   - model: an observable, a binding, a field shared with other processes: what it has now is the first value.
-  ///   - rule: what is wrong with a value, in words for a person; nil: nothing.
+  ///   - model: an observable, a binding, a field shared with other processes. Its current value is the initial one.
+  ///   - rule: returns what is wrong with a value, in words for a person; nil: nothing.
   public convenience init(_ model: some BindingSource<Value>, rule: @escaping @Sendable (Value) -> String?) {
     self.init(model, map: SameForm(), rule: rule)
   }
 
-  /// A value in another form than the model's, such as the text of a number: what the mapping does not take is a
-  /// problem too. `Validated(person.binding.age, map: NumberText()) { $0 < 0 ? "not below 0" : nil }`
+  /// Creates a validated value in another form than the model's, such as the text of a number; a value that the
+  /// mapping refuses is a problem too.
+  /// `Validated(person.binding.age, map: NumberText()) { $0 < 0 ? "not below 0" : nil }`
   /// - Parameters:
-  ///   - model: what is written while the value is valid.
-  ///   - map: goes between the model and this value.
-  ///   - rule: what is wrong with a value of the model's, in words for a person; nil: nothing.
+  ///   - model: written while the value is valid.
+  ///   - map: converts between the model and this value.
+  ///   - rule: returns what is wrong with a value of the model's type, in words for a person; nil: nothing.
   public convenience init<Conversion: Mapping>(
     _ model: some BindingSource<Conversion.Source>, map: Conversion,
     rule: @escaping @Sendable (Conversion.Source) -> String? = { _ in nil }
@@ -82,24 +83,26 @@ public final class Validated<Value: Equatable & Sendable>: BindingSource, Valida
 
   deinit { link?.end() }
 
-  /// The present value, valid or not.
+  /// The current value, valid or not.
   public var value: Value {
     get { draft.value }
     set { draft.value = newValue }
   }
 
-  /// The problem of the present value, in words for a person; nil when it is valid. Read inside a `Derived`, a rule, or
-  /// a SwiftUI view, it is tracked.
+  /// The problem of the current value, in words for a person; nil when it is valid. A read inside a `Derived`, a
+  /// rule, or a SwiftUI view is tracked.
   public var problem: String? { problems.value }
 
-  /// Takes the value back to what the model has, or to the first one where there is no model.
+  /// Resets the value to the model's, or to the initial one if there is no model.
   public func discard() { draft.value = link == nil ? state.first : state.committed }
 
+  /// A borrowed, read-write view of the value, valid or not.
   public var binding: Binding<Value> { draft.binding }
+  /// The location of the value, valid or not.
   public var location: any BindingLocation<Value> { draft.location }
 }
 
-/// What may have a problem: a validated value, or a form of them.
+/// Something that may have a problem: a validated value, or a form of them.
 public protocol Validatable: Sendable {
   /// What is wrong, in words for a person; nil: nothing. A read of it is tracked.
   var problem: String? { get }
@@ -112,16 +115,16 @@ extension Validatable {
 
 /// Several validated values together: `let form = ValidatedForm(name, password, again)`.
 ///
-/// `form.validity.show(in: button, \.isEnabled)` enables a button while all of them are valid. A form may be a part of
-/// another. It keeps its parts. Any thread may read it.
+/// `form.validity.show(in: button, \.isEnabled)` enables a button while all of them are valid. A form may be part of
+/// another. It retains its parts. Any thread may read it.
 public final class ValidatedForm: Validatable, Sendable {
-  /// What is wrong with the parts, in their order; empty when all are valid. To be observed or shown.
+  /// The problems of the parts, in the order of the parts; empty when all are valid. To be observed or shown.
   public let problems: Derived<[String]>
 
-  /// Whether all parts are valid, to be observed, or shown as what enables a button.
+  /// Whether all parts are valid. It can be observed, or enable a button.
   public let validity: Derived<Bool>
 
-  /// - Parameter parts: the values of the form, in the order in which their problems are told.
+  /// - Parameter parts: the values of the form, in the order in which their problems are reported.
   public init(_ parts: any Validatable...) {
     problems = Derived { parts.compactMap(\.problem) }
     validity = problems.derived { $0.isEmpty }

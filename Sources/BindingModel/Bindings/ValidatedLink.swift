@@ -1,12 +1,12 @@
-/// What a validated value is made of, without its model.
+/// The state of a validated value, without its model.
 final class ValidatedState<Value: Equatable & Sendable>: Sendable {
-  /// A value and what the rule says of it.
+  /// A value and its problem by the rule.
   struct Attempt: Equatable, Sendable {
     var value: Value
     var problem: String?
   }
 
-  /// A valid value that the model did not take, or gave back.
+  /// A valid value that the model refused, at once or later.
   struct Refusal: Equatable, Sendable {
     var value: Value
     var message: String
@@ -14,7 +14,7 @@ final class ValidatedState<Value: Equatable & Sendable>: Sendable {
 
   let first: Value
   let draft: Binding<Value>
-  /// The present value, judged; told anew when what the rule reads changes.
+  /// The current value with its problem; published again when something that the rule reads changes.
   let attempt: Derived<Attempt>
   let refusal = Observable<Refusal?>(nil)
   private let known: Protected<Value>
@@ -29,7 +29,7 @@ final class ValidatedState<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// What is wrong with the present value. A read of it is tracked.
+  /// What is wrong with the current value. A read of it is tracked.
   var problem: String? {
     let attempt = attempt.value
     if let problem = attempt.problem { return problem }
@@ -41,7 +41,7 @@ final class ValidatedState<Value: Equatable & Sendable>: Sendable {
   var committed: Value {
     get { known.withLock { $0 } }
     set {
-      // The former value goes after the lock is let go of: its end may be anybody's code.
+      // The former value is released without the lock: its deinit may run user code.
       let former = known.withLock { known in
         defer { known = newValue }
         return known
@@ -51,23 +51,23 @@ final class ValidatedState<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// Carries what is valid to a model, and what others write there back.
+/// Writes valid values to a model, and takes back what others write there.
 protocol DraftLink: AnyObject, Sendable {
   func start()
   func end()
 }
 
-/// The link of one validated value and its model, one transfer at a time: whoever has news while another thread carries
-/// leaves a mark for it.
-// SAFETY: what changes is reached by the carrying thread only, and `progress` hands that role on; `tokens` is set
-// before another thread knows of this; all else never changes.
+/// The link of one validated value and its model, one transfer at a time: a thread with a change leaves it to the
+/// thread that is transferring.
+// SAFETY: mutable state is accessed by the transferring thread only, and `progress` hands that role over; `tokens` is
+// set before another thread knows of this; all else never changes.
 final class ModelLink<Conversion: Mapping>: DraftLink, @unchecked Sendable
 where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Sendable {
   private struct Progress {
     var isCarrying = false
     var hasChanges = false
     var isOver = false
-    /// Why the write of this number was refused after it had been taken.
+    /// Why the write with this number was refused after it had been accepted.
     var refusal: (write: Int, message: String)?
   }
 
@@ -78,18 +78,18 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   private let progress = Protected(Progress())
   private let tokens = ObserverTokens()
 
-  /// The value when it was last looked at.
+  /// The value when it was last read.
   private var settled: Conversion.Target
-  /// What the model had when it was last looked at.
+  /// The model's value when it was last read.
   private var written: Conversion.Source
-  /// The value was edited, and has not gone on to the model.
+  /// The value was edited, and has not been written to the model.
   private var isOwing = false
-  /// How many writes the model has taken, and the last of them, until the model has another value.
+  /// How many writes the model has accepted, and the last of them, until the model has another value.
   private var writes = 0
   private var sent: Conversion.Target?
-  /// The model took the last write and has been given another value since.
+  /// The model accepted the last write and has been given another value since.
   private var hasFollowed = false
-  /// The last write was refused, and the model is still to fall back to what stands.
+  /// The last write was refused, and the model has still to fall back to its committed value.
   private var isFallingBack = false
 
   init(
@@ -114,7 +114,7 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
     tokens.cancelAll()
   }
 
-  /// Of the write that is being made, on the carrying thread.
+  /// Observes the write that is being made, on the transferring thread.
   private var observer: LateRefusals.Observer {
     let write = writes + 1
     return { [weak self] message in
@@ -146,7 +146,7 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
       defer { progress.refusal = nil }
       return progress.refusal
     }
-    // What was written since stands for itself.
+    // A write made since then has an outcome of its own.
     if let refusal, refusal.write == writes { showRefusal(refusal.message) }
     let attempt = state.attempt.value
     if attempt.value != settled {
@@ -156,11 +156,11 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
     if isOwing, attempt.problem == nil { write(attempt.value) }
     let present = model.read()
     guard present != written else { return }
-    // Somebody else wrote, or the model made something else of what it was given.
+    // Another writer wrote, or the model changed what it was given.
     written = present
     let form = map.forward(present)
     state.committed = form
-    // What was refused stays here, with its problem, until it is edited.
+    // A refused value stays here, with its problem, until it is edited.
     guard !isFallingBack else {
       isFallingBack = false
       return
@@ -170,11 +170,11 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
     try? state.draft.set(settled, by: writer)
   }
 
-  /// The model took the last write, and its hub has not: the value stays here, with the reason.
+  /// The model accepted the last write, and its hub refused it: the value stays here, with the reason.
   private func showRefusal(_ message: String) {
     guard let sent else { return }
     self.sent = nil
-    // What was edited since stays.
+    // A later edit stays.
     let left = hasFollowed ? state.committed : sent
     guard settled == left, state.attempt.value.value == left else { return }
     isOwing = false
