@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// Where observers run: the main actor, a queue, or wherever the write was made. Other libraries call it *scheduler* or
+/// Where observers run: the main actor, a queue, or the writing thread. Other libraries call it *scheduler* or
 /// *executor*.
 public struct Lane: Sendable {
   /// Nil for the direct lane.
@@ -14,14 +14,15 @@ public struct Lane: Sendable {
 
   /// The main actor. Programs must let the main queue run, as every app and every `async` main does.
   ///
-  /// The queue is asked, not the thread: on Linux the main actor leaves the main thread at its first suspension.
+  /// The lane checks the queue, not the thread: on Linux the main actor leaves the main thread at its first
+  /// suspension.
   public static let main = Lane.queue(.main)
 
-  /// The thread that is running, whichever it is: no hop, no order between threads. For tools and tests.
+  /// The calling thread, whichever it is: no hop, no order between threads. For tools and tests.
   public static let direct = Lane(executor: nil)
 
-  /// A queue of your own, which must be serial: a concurrent one runs works side by side. All lanes of one queue are
-  /// the same lane.
+  /// A dispatch queue, which must be serial: a concurrent one would run work items side by side. All lanes of one
+  /// queue are the same lane.
   public static func queue(_ queue: DispatchQueue) -> Lane {
     let workQueue = workQueueKey.withLock { key in
       if let workQueue = queue.getSpecific(key: key) { return workQueue }
@@ -39,11 +40,11 @@ public struct Lane: Sendable {
 
   private init(executor: Executor?) { self.executor = executor }
 
-  /// Any other serial place, such as an actor's executor.
+  /// Creates a lane for another serial executor, such as that of an actor.
   ///
   /// - Parameters:
   ///   - isCurrent: whether the calling code runs there now.
-  ///   - enqueue: runs the work there later; works must run one at a time and in order.
+  ///   - enqueue: runs the work there later; work items must run one at a time and in order.
   public init(
     isCurrent: @escaping @Sendable () -> Bool, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
@@ -53,8 +54,8 @@ public struct Lane: Sendable {
   /// Whether the calling code runs on this lane. Always true for `.direct`.
   public var isCurrent: Bool { executor?.isCurrent() ?? true }
 
-  /// Runs `work` on this lane: before returning if the caller is on it already, else later. Works run in the order in
-  /// which they were given: one that runs at once lets those go first that are still waiting.
+  /// Runs `work` on this lane: before returning if the caller is on it already, else later. Work items run in the
+  /// order in which they were submitted: one that runs immediately first runs those still waiting.
   public func run(_ work: @escaping @Sendable () -> Void) {
     guard let executor else { return work() }
     if executor.isCurrent() {
@@ -65,8 +66,8 @@ public struct Lane: Sendable {
     }
   }
 
-  /// Asks the place to run what waits, no more than there is by then, so that a busy giver cannot keep it from its
-  /// other work.
+  /// Asks the executor to run the waiting items, no more than there are by then, so that a busy submitter does not
+  /// keep it from other work.
   private static func request(_ executor: Executor) {
     executor.enqueue {
       executor.workQueue.runWaiting(atMost: executor.workQueue.count)
@@ -74,11 +75,11 @@ public struct Lane: Sendable {
     }
   }
 
-  /// Guards the making of lines, so that a queue has only one.
+  /// Guards the creation of work queues, so that a dispatch queue has only one.
   private static let workQueueKey = Protected(DispatchSpecificKey<WorkQueue>())
 }
 
-/// The works that wait for a lane, of which at most one request to its place is on the way.
+/// The work items that wait for a lane. At most one request to its executor is pending.
 private final class WorkQueue: Sendable {
   private struct Waiting {
     var works = Deque<@Sendable () -> Void>()
@@ -89,7 +90,7 @@ private final class WorkQueue: Sendable {
 
   var count: Int { waiting.withLock { $0.works.count } }
 
-  /// True if the place must be asked to run it.
+  /// True if the executor must be asked to run it.
   func add(_ work: @escaping @Sendable () -> Void) -> Bool {
     waiting.withLock { waiting in
       waiting.works.append(work)
@@ -106,7 +107,7 @@ private final class WorkQueue: Sendable {
     }
   }
 
-  /// Called at the end of a request: whether more came meanwhile, which then needs the next one.
+  /// Called at the end of a request: whether more items arrived meanwhile, which then need another request.
   func needsAnotherRequest() -> Bool {
     waiting.withLock { waiting in
       waiting.isRequested = !waiting.works.isEmpty

@@ -1,9 +1,9 @@
-/// Carries the values of one observation to a lane: at once where the write is made there, else the newest when the
-/// lane gets to it.
+/// Delivers the values of one observation on a lane: immediately if the write is made there, else the newest when the
+/// lane runs.
 package final class LaneDelivery<Value: Sendable>: Sendable {
   private enum Slot {
     case empty
-    /// A value, for which the lane has been asked.
+    /// A value, for which work was submitted to the lane.
     case waiting(Value, hops: UInt8)
     case over
   }
@@ -17,9 +17,9 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
     self.body = body
   }
 
-  /// Observes a location, as long as `owner` lives, if there is one, else until the token is released.
+  /// Observes a location until `owner`, if there is one, is deallocated, else until the token is released.
   ///
-  /// - Parameter first: given the present value in place of the body, on the calling thread, before this returns.
+  /// - Parameter first: receives the current value in place of the body, on the calling thread, before this returns.
   package func observe<Source>(
     _ location: any BindingLocation<Source>, owner: AnyObject?, first: (@Sendable (Value) -> Void)? = nil,
     as form: @escaping @Sendable (Source) -> Value
@@ -52,7 +52,7 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
 
   func deliver(_ value: Value) {
     if lane.isCurrent {
-      // Whatever waits is older than this.
+      // A waiting value is older than this one.
       let isOver = slot.withLock { slot in
         if case .over = slot { return true }
         slot = .empty
@@ -86,7 +86,7 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
   }
 }
 
-/// What is called in place of a body, once.
+/// Called once in place of a body.
 // SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next.
 private final class FirstCall<Value>: @unchecked Sendable {
   private var call: (@Sendable (Value) -> Void)?

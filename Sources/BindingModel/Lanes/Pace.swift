@@ -1,19 +1,19 @@
-/// How much of what changes an observer wants to be told, and how often.
+/// How often an observer is notified, and of how much.
 ///
 /// ```swift
 /// level.observe(.latest(every: .milliseconds(100)), on: self) { … }
 /// ```
-/// Without a pace an observer is told what it always was: every write, or what its lane can keep up with. Other
-/// libraries call `.latest(every:)` *throttle* or *sample*; a view of a value that is throttled or debounced for all of
-/// its observers is `throttled(for:)`, `debounced(for:)`.
+/// Without a pace an observer receives every write, or what its lane keeps up with. Other libraries call
+/// `.latest(every:)` *throttle* or *sample*. `throttled(for:)` and `debounced(for:)` are views of a value for all of
+/// its observers.
 public struct Pace<Value: Sendable>: Sendable {
-  /// Nanoseconds between two calls, at least.
+  /// The least time between two calls, in nanoseconds.
   @usableFromInline let interval: UInt64
-  /// Changes that wait to be told, at most; past it the oldest is folded into the one after it.
+  /// At most this many changes wait for delivery; past it the oldest is coalesced into the one after it.
   package let limit: Int
-  /// Makes of an older and a newer change the one that stands for both.
+  /// Coalesces an older and a newer change into one.
   @usableFromInline package let coalesce: @Sendable (inout Value, Value) -> Void
-  /// What of a change is worth telling to who was told something before; nil: nothing.
+  /// The part of a new value worth delivering after the one delivered before; nil: nothing.
   @usableFromInline let remainder: (@Sendable (_ notified: Value, _ new: Value) -> Value?)?
 
   package init(
@@ -26,20 +26,20 @@ public struct Pace<Value: Sendable>: Sendable {
     self.remainder = remainder
   }
 
-  /// The newest value, at most once in `interval`: the first change after a pause at once, later ones when the time
-  /// has passed. Whatever is skipped, the last value always arrives, `interval` late at most.
-  /// - Parameter interval: from zero (no limit: one value a turn of the lane) up; less counts as zero.
+  /// The newest value, at most once per `interval`: the first change after a pause immediately, later ones when the
+  /// time has passed. Values may be skipped, but the last one always arrives, at most `interval` late.
+  /// - Parameter interval: zero (no limit: one value per turn of the lane) or more; less counts as zero.
   public static func latest(every interval: Duration) -> Pace { Pace(every: interval) }
 
-  /// Every change, one call each, in order. Up to `limit` of them (at least 1) wait while the observer is busy; past
-  /// that the oldest are folded into the one after them, and the call for that one says how many.
+  /// Every change, one call each, in order. At most `limit` of them (at least 1) wait while the observer is busy;
+  /// past that the oldest are coalesced into the one after them, and the call for that one reports how many.
   public static func everyChange(limit: Int = 1_000) -> Pace { Pace(every: .zero, limit: limit) }
 
-  /// Whether what is told depends on the values.
+  /// Whether delivery depends on the values.
   package var comparesValues: Bool { remainder != nil }
 
-  /// The same pace for what stands for values: `form` makes it of one, `value` gives that back. Folded, the newest one
-  /// stands for all.
+  /// The same pace for objects that stand for values: `form` makes one from a value, `value` returns its value. The
+  /// newest of several stands for all.
   package func mapped<Other>(
     by form: @escaping @Sendable (Value) -> Other, value: @escaping @Sendable (Other) -> Value?
   ) -> Pace<Other> {
@@ -58,27 +58,27 @@ public struct Pace<Value: Sendable>: Sendable {
     self.remainder = remainder
   }
 
-  /// The same pace, told everything that it is for: whoever reads what comes of it looks at time and deadband.
+  /// The same pace without interval and deadband, which the reader of its output applies.
   package var untimed: Pace { Pace(every: .zero, limit: limit, coalesce: coalesce) }
 }
 
 extension Pace where Value: BinaryFloatingPoint {
-  /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
-  /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
+  /// The newest value, at most once per `interval`, and only if it differs from the one delivered before by
+  /// `deadband` or more. So a last value within the deadband of the one before does not arrive.
   /// - Parameters:
-  ///   - interval: from zero up; less counts as zero.
-  ///   - deadband: in the unit of the value; zero or less, or no number: every change is told.
+  ///   - interval: zero or more; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less, or NaN: every change is delivered.
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
     Pace(every: interval, remainder: { notified, new in abs(new - notified) < deadband ? nil : new })
   }
 }
 
 extension Pace where Value: FixedWidthInteger {
-  /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
-  /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
+  /// The newest value, at most once per `interval`, and only if it differs from the one delivered before by
+  /// `deadband` or more. So a last value within the deadband of the one before does not arrive.
   /// - Parameters:
-  ///   - interval: from zero up; less counts as zero.
-  ///   - deadband: in the unit of the value; zero or less: every change is told.
+  ///   - interval: zero or more; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less: every change is delivered.
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
     Pace(
       every: interval,
@@ -90,7 +90,7 @@ extension Pace where Value: FixedWidthInteger {
 }
 
 extension Duration {
-  /// Whole nanoseconds: none if negative, 146 years at most.
+  /// Whole nanoseconds: 0 if negative, at most 146 years.
   var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

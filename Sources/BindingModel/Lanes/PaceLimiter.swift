@@ -1,25 +1,25 @@
-/// Decides what one observer is told and when. It has no clock: the time, in nanoseconds of any that never goes back,
-/// is an argument.
+/// Decides what one observer receives, and when. It has no clock: the time is an argument, in nanoseconds of any
+/// clock that never goes back.
 @usableFromInline
 package struct PaceLimiter<Value: Sendable>: Sendable {
   @usableFromInline let pace: Pace<Value>
   @usableFromInline var opensAt: UInt64 = 0
-  /// What was told, as far as a deadband needs it.
+  /// The value delivered before, if a deadband needs it.
   @usableFromInline var notified: Value?
-  /// Changes that were not worth telling since.
+  /// Changes withheld since, because they were not worth delivering.
   @usableFromInline var withheld = 0
 
   package init(_ pace: Pace<Value>) { self.pace = pace }
 
-  /// How long nothing may be told yet, in nanoseconds; nil if something may be told now.
+  /// How long delivery must wait, in nanoseconds; nil if it may happen now.
   @inlinable
   package func wait(at now: UInt64) -> UInt64? { now < opensAt ? opensAt - now : nil }
 
-  /// Lets a change through, or what of it is worth telling, with the number of changes that it stands for. Nil: this
-  /// one is not told, and counts for the next.
+  /// Admits a change, or the part of it worth delivering, with the number of changes that it stands for. Nil: the
+  /// change is withheld, and counts for the next one.
   /// - Parameters:
-  ///   - value: nil if it cannot be told.
-  ///   - weight: the changes that it stands for.
+  ///   - value: nil if it cannot be delivered.
+  ///   - weight: the number of changes that it stands for.
   @inlinable
   package mutating func admit(_ value: Value?, weight: Int, at now: UInt64) -> (value: Value, weight: Int)? {
     guard let value, let rest = remainder(of: value) else {

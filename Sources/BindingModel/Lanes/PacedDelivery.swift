@@ -1,12 +1,12 @@
 import Dispatch
 
-/// Brings what changes to one observer on a lane, at its pace: what comes meanwhile waits, and folds.
+/// Delivers changes to one observer on a lane, at its pace: meanwhile changes wait, and are coalesced.
 ///
-/// Whoever has news calls `enqueue`, under any lock, then `schedule` without one. Time comes from a clock that is
-/// asked, and wakes; a pace that has to wait has one timer under way, and no thread.
+/// The source of a change calls `enqueue`, under any lock, then `schedule` without one. A clock gives the time and
+/// wakes; a pace that has to wait has one timer pending, and no thread.
 @usableFromInline
 package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
-  /// What an observer is called with: what was heard, what it is, and how many changes that stands for.
+  /// Called with the raw change, its value, and the number of changes that it stands for.
   @usableFromInline
   package typealias Body = @Sendable (_ raw: Raw, _ value: Value, _ weight: Int) -> Void
 
@@ -14,11 +14,11 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   struct Contents {
     @usableFromInline var waiting: CoalescingQueue<Raw>
     @usableFromInline var limiter: PaceLimiter<Value>
-    /// Nil once it is over.
+    /// Nil once the delivery is over.
     @usableFromInline var body: Body?
-    /// Somebody is calling the body: he tells what comes meanwhile, too.
+    /// A thread is calling the body, and delivers what arrives meanwhile, too.
     @usableFromInline var isNotifying = false
-    /// The lane, or the clock, has been asked.
+    /// Work was submitted to the lane, or a timer to the clock.
     @usableFromInline var isAsked = false
   }
   @usableFromInline
@@ -33,13 +33,14 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   @usableFromInline let owner: WeakOwner?
   @usableFromInline let clock: PaceClock
   @usableFromInline let form: @Sendable (Raw) -> Value?
-  /// A pace without an interval asks no clock.
+  /// A pace without an interval reads no clock.
   @usableFromInline let isTimed: Bool
 
   /// - Parameters:
   ///   - owner: held weakly; the delivery is over when it is gone.
-  ///   - coalesce: makes of an older and a newer one of what was heard the one that stands for both.
-  ///   - form: makes of what was heard what is told, on the lane and with no lock held; nil: it cannot be told.
+  ///   - coalesce: coalesces an older and a newer raw change into one.
+  ///   - form: makes the value to deliver from a raw change, on the lane and with no lock held; nil: it cannot be
+  ///     delivered.
   package init(
     _ pace: Pace<Value>, lane: Lane, owner: AnyObject?, clock: PaceClock = .system,
     coalesce: @escaping @Sendable (inout Raw, Raw) -> Void, form: @escaping @Sendable (Raw) -> Value?,
@@ -54,11 +55,11 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
       Contents(waiting: CoalescingQueue(limit: pace.limit, coalesce: coalesce), limiter: PaceLimiter(pace), body: body))
   }
 
-  /// Whether nothing will be told any more.
+  /// Whether no more calls will be made.
   @inlinable
   package var isOver: Bool { contents.withLock { $0.body == nil } || isOrphaned }
 
-  /// Takes in what is to be told; calls nobody.
+  /// Stores a change for delivery; calls no observer.
   /// - Returns: whether nothing waited before it.
   @discardableResult @inlinable
   package func enqueue(_ raw: Raw, weight: Int = 1) -> Bool {
@@ -70,7 +71,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Tells what is due: now if the caller is on the lane, else as soon as that gets to it.
+  /// Delivers what is due: now if the caller is on the lane, else when the lane runs.
   package func schedule() {
     if lane.isCurrent { return notify() }
     let isToAsk = contents.withLock { contents in
@@ -81,7 +82,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     if isToAsk { lane.run { self.notifyOnLane() } }
   }
 
-  /// Tells what is due, on the lane.
+  /// Delivers what is due, on the lane.
   @inlinable
   package func notify() {
     var isFirst = true
@@ -93,7 +94,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
         let now = isTimed ? clock.now() : 0
         let admitted = contents.withLock { $0.limiter.admit(value, weight: entry.weight, at: now) }
         guard let admitted else { continue }
-        // The owner lives for as long as its observer runs.
+        // Keeps the owner alive while its observer runs.
         let object = owner?.object
         if owner != nil, object == nil { return end() }
         withExtendedLifetime(object) { ThreadTurn.runObserver { body(entry.element, admitted.value, admitted.weight) } }
@@ -104,10 +105,10 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Nothing is told any more.
+  /// Ends the delivery: no more calls are made.
   @inlinable
   package func end() {
-    // What the body holds may be anybody's: it is let go of without the lock.
+    // The body may hold user objects, so it is released without the lock.
     let body = contents.withLock { contents in
       defer {
         contents.body = nil
@@ -118,7 +119,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     withExtendedLifetime(body) {}
   }
 
-  /// Whether its owner is gone.
+  /// Whether the owner is gone.
   @inlinable
   package var isOrphaned: Bool { owner.map { $0.object == nil } ?? false }
 
@@ -140,7 +141,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// The time has come; the lane has still to get to it.
+  /// Called by the clock when the time has come; the lane has still to run.
   @usableFromInline
   func beWoken() {
     if lane.isCurrent { notifyOnLane() } else { lane.run { [weak self] in self?.notifyOnLane() } }
@@ -152,12 +153,12 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
 }
 
-/// What a pace is measured with.
+/// The clock that a pace is measured with.
 @usableFromInline
 package struct PaceClock: Sendable {
   /// Nanoseconds; never goes back.
   @usableFromInline package let now: @Sendable () -> UInt64
-  /// Runs something in so many nanoseconds, anywhere, not earlier.
+  /// Runs `work` after at least this many nanoseconds, on any thread.
   @usableFromInline package let after: @Sendable (_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
 
   package init(

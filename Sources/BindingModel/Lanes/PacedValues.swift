@@ -1,19 +1,22 @@
-/// Values at a pace, for `for await`: the present one first, each with the number of changes that were folded into it.
+/// Values at a pace, for `for await`: the current one first, each with the number of changes that were coalesced into
+/// it.
 ///
-/// With `.latest(every:)` a loop gets the newest value no sooner than the interval after the one before, and never
-/// misses the last; with `.everyChange(limit:)` it finds what it has missed, oldest first, up to the limit. The
-/// sequence ends as `Values` does.
+/// With `.latest(every:)` a loop receives the newest value no sooner than the interval after the one before, and
+/// never misses the last; with `.everyChange(limit:)` it receives the values that it has missed, oldest first, up to
+/// the limit. The sequence finishes as `Values` does.
 public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
+  /// One value, with the number of changes coalesced into it.
   public struct Element: Sendable {
+    /// The value that stands for all of these changes.
     public let value: Value
-    /// How many changes between the element before and this one are not told; 0 when nothing was missed.
+    /// How many changes between the element before and this one were coalesced; 0 when none was missed.
     public let coalesced: Int
   }
 
   let pace: Pace<Value>
   let subscribe: @Sendable (Mailbox<Value>) -> ObserverToken
 
-  /// - Parameter subscribe: leaves what comes in the mailbox, and closes it when nothing more can.
+  /// - Parameter subscribe: posts values to the mailbox, and closes it when there can be no more.
   package init(_ pace: Pace<Value>, subscribe: @escaping @Sendable (Mailbox<Value>) -> ObserverToken) {
     self.pace = pace
     self.subscribe = subscribe
@@ -24,6 +27,7 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
     return Iterator(subscription: Subscription(mailbox, token: subscribe(mailbox)), limiter: PaceLimiter(pace))
   }
 
+  /// Observes the value from its creation to its release.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Subscription<Value>
     var limiter: PaceLimiter<Value>

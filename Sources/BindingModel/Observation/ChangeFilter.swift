@@ -1,4 +1,4 @@
-/// Which writes to an `Observable` count as a change that observers are told of.
+/// Which writes to an `Observable` count as a change, of which observers are notified.
 ///
 /// A write that does not count changes nothing at all, not even the stored value.
 public struct ChangeFilter<Value> {
@@ -7,7 +7,7 @@ public struct ChangeFilter<Value> {
     case everyWrite
     /// The type's own equality.
     case equality((Value, Value) -> Bool)
-    /// Somebody's closure: runs without a lock, perhaps more than once.
+    /// A user's closure: runs without a lock, perhaps more than once.
     case repeated((Value, Value) -> Bool)
   }
 
@@ -20,8 +20,8 @@ public struct ChangeFilter<Value> {
   @inlinable
   public static var everyWrite: ChangeFilter { ChangeFilter(rule: .everyWrite) }
 
-  /// A write counts unless `isRepeat(present, new)` says so. The closure runs on the writing thread, perhaps more
-  /// than once per write, with no lock held.
+  /// A write counts unless `isRepeat(present, new)` returns true. The closure runs on the writing thread, perhaps
+  /// more than once per write, with no lock held.
   @inlinable
   public static func unless(_ isRepeat: @escaping @Sendable (_ present: Value, _ new: Value) -> Bool) -> ChangeFilter {
     ChangeFilter(rule: .repeated(isRepeat))
@@ -35,14 +35,14 @@ extension ChangeFilter where Value: Equatable {
 }
 
 extension ChangeFilter where Value: FloatingPoint {
-  /// A write counts when it is not equal to the present value. Not a number after not a number does not count, though
-  /// it equals nothing.
+  /// A write counts when it is not equal to the current value. NaN over NaN does not count, though NaN equals
+  /// nothing.
   @inlinable
   public static var changes: ChangeFilter { ChangeFilter(rule: .equality { isRepetition($0, $1) }) }
 }
 
-/// Asks a filter that may be missing. Borrowed here, the closure is called as it lies; unwrapped with `if let` it would
-/// be retained for every call.
+/// Calls a filter that may be missing. A borrowed closure is called in place; unwrapped with `if let` it would be
+/// retained for every call.
 @inlinable @inline(__always)
 func isRepeated<Value>(_ present: Value, _ new: Value, _ filter: borrowing ((Value, Value) -> Bool)?) -> Bool {
   switch filter {
@@ -51,15 +51,15 @@ func isRepeated<Value>(_ present: Value, _ new: Value, _ filter: borrowing ((Val
   }
 }
 
-/// Whether a number is the same again. Not a number is the same as not a number, though it equals nothing.
+/// Whether two numbers are equal. NaN counts as equal to NaN.
 @inlinable @inline(__always)
 func isRepetition<Value: FloatingPoint>(_ left: Value, _ right: Value) -> Bool {
   left == right || (left != left && right != right)
 }
 
-/// What makes a value the same again: its equality, and for a number, or an optional one, also that both are none.
+/// Whether two values are equal. For a number, or an optional one, NaN counts as equal to NaN.
 ///
-/// Only for these: of two structs that are both unequal to themselves, another member may have changed.
+/// Only for these: in two structs that are both unequal to themselves, another member may differ.
 func repetition<Value: Equatable & SendableMetatype>(of type: Value.Type) -> @Sendable (Value, Value) -> Bool {
   if type == Double.self {
     // The commonest, without a look at what the type can do. SAFETY: cast to the type that it is.

@@ -1,4 +1,4 @@
-/// Where observers leave values for one async iterator: bounded, oldest out first.
+/// Values that observers leave for one async iterator. Bounded; the oldest leaves first.
 package final class Mailbox<Element: Sendable>: Sendable {
   package typealias Entry = CoalescingQueue<Element>.Entry
 
@@ -14,7 +14,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     contents = Protected(Contents(entries: CoalescingQueue(limit: limit, coalesce: coalesce)))
   }
 
-  /// Hands the value to a waiting reader, else keeps it.
+  /// Passes the value to a waiting reader, or stores it.
   package func post(_ element: Element, weight: Int = 1) {
     let reader = contents.withLock { contents -> CheckedContinuation<Entry?, Never>? in
       guard !contents.isClosed else { return nil }
@@ -28,7 +28,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume(returning: Entry(element: element, weight: weight))
   }
 
-  /// No more values. What was posted before can still be read, unless the reader gave up.
+  /// Accepts no more values. Values posted before can still be read, unless `discarding` drops them.
   package func close(discarding: Bool = false) {
     let reader = contents.withLock { contents in
       contents.isClosed = true
@@ -40,7 +40,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume(returning: nil)
   }
 
-  /// The next value, or nil when there will be none. A second reader at once ends the first one's wait with nil.
+  /// The next value, or nil when there will be none. A second concurrent reader ends the first one's wait with nil.
   func next() async -> Entry? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { reader in
@@ -59,7 +59,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
   }
 }
 
-/// Ties a mailbox to one observation: whoever ends it, the other side hears of it.
+/// Connects a mailbox to one observation: when one ends, so does the other.
 final class Subscription<Element: Sendable>: Sendable {
   let mailbox: Mailbox<Element>
   private let token: ObserverToken
@@ -78,7 +78,7 @@ final class Subscription<Element: Sendable>: Sendable {
   deinit { token.cancel() }
 }
 
-/// Held by an observation alone: when that is released, nothing more can come.
+/// Held by an observation alone: when that is released, no more values can arrive.
 package final class MailboxSource<Element: Sendable>: Sendable {
   package let mailbox: Mailbox<Element>
 

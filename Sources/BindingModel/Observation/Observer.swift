@@ -1,17 +1,17 @@
-/// One observer of one cell, as far as it does not depend on the type of the value.
+/// The type-independent part of one observer of one cell.
 @usableFromInline
 // SAFETY: the `let`s never change. `marks` is written under the cell's lock by the delivering thread, or by another
-// while nothing is being delivered; it is read without the lock by the delivering thread alone. All else is
-// reached under the cell's lock only.
+// while nothing is being delivered; it is read without the lock by the delivering thread alone. All else is accessed
+// under the cell's lock only.
 class AnyObserver: @unchecked Sendable {
   fileprivate let owner: WeakOwner?
-  /// Whose writes it is not told of; unnamed: it is told of all.
+  /// The writer whose writes it does not receive; unnamed: it receives all.
   final let except: Writer
-  /// 0 for a live observer of every write without an owner, the common case: one comparison per delivery.
+  /// 0 in the common case, a live observer of every write without an owner: one comparison per delivery.
   @exclusivity(unchecked) @usableFromInline final var marks: UInt8
-  /// Unlike an address, never that of a later observation of the cell too.
+  /// Unique, unlike an address, which a later observation of the cell may have again.
   @usableFromInline final var number: UInt64 = 0
-  /// The cell's version when the observer came: later writes are for it.
+  /// The cell's version when the observer was added: it receives later writes.
   final var since: UInt64 = 0
 
   init(owner: AnyObject?, except: Writer = .unnamed, isPlain: Bool) {
@@ -22,16 +22,16 @@ class AnyObserver: @unchecked Sendable {
 
   private static let special: UInt8 = 1
   private static let cancelled: UInt8 = 2
-  /// There is a writer of whom it is not told.
+  /// The writes of one writer are left out.
   private static let choosy: UInt8 = 4
 
-  /// Calls back with the value that the pointer points at, which is of the cell's type.
+  /// Calls the body with the pointer's value, which is of the cell's type.
   @usableFromInline
   func call(with value: UnsafeRawPointer) {}
 
   func call(with value: UnsafeRawPointer, by writer: Writer) {}
 
-  /// Calls back unless cancelled. False if the owner is gone, so that the observer can be dropped.
+  /// Calls the body unless cancelled. False if the owner is gone, so that the observer can be dropped.
   @usableFromInline
   final func deliver(_ value: UnsafeRawPointer, by writer: Writer) -> Bool {
     if marks > Self.special, isCancelled || marks & Self.choosy != 0 && except == writer { return true }
@@ -50,7 +50,7 @@ class AnyObserver: @unchecked Sendable {
 
   final func belongs(to owner: AnyObject) -> Bool { self.owner?.identity == ObjectIdentifier(owner) }
 
-  /// Whether there was an owner and it is gone.
+  /// Whether there was an owner that is gone.
   final var isOrphaned: Bool {
     guard let owner else { return false }
     return owner.object == nil
@@ -58,12 +58,12 @@ class AnyObserver: @unchecked Sendable {
 }
 
 @usableFromInline
-// SAFETY: the `let`s never change; `early` is reached under the cell's lock only.
+// SAFETY: the `let`s never change; `early` is accessed under the cell's lock only.
 final class Observer<Value>: AnyObserver, @unchecked Sendable {
   @usableFromInline let body: @Sendable (Value) -> Void
-  /// In place of `body` for who asks who wrote.
+  /// In place of `body` for an observer that needs the writer.
   private let namedBody: (@Sendable (Value, Writer) -> Void)?
-  /// What lives as long as the observation.
+  /// Lives as long as the observation.
   private let kept: AnyObject?
   /// Written while the first callback is still running; its thread delivers them before it goes on.
   var early = Deque<EarlyValue<Value>>()
@@ -107,7 +107,7 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
     if Self.call(namedBody, with: value.pointee, by: writer) == false { body(value.pointee) }
   }
 
-  /// False if there is nothing to call. Borrowed: an optional closure that is unwrapped would be retained for the call.
+  /// False if there is no body. Borrowed: an optional closure that is unwrapped would be retained for the call.
   @inline(__always)
   private static func call(
     _ body: borrowing (@Sendable (Value, Writer) -> Void)?, with value: Value, by writer: Writer
@@ -127,7 +127,7 @@ struct EarlyValue<Value> {
   let hops: UInt8
 }
 
-/// An owner that is not kept alive.
+/// A weak reference to an owner.
 // SAFETY: a weak reference may be read on any thread, and this one is never set again.
 @usableFromInline
 final class WeakOwner: @unchecked Sendable {

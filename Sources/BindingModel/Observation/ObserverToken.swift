@@ -1,16 +1,18 @@
-/// Holds one observation. Cancel it, or let go of it, and no more callbacks come. Other libraries call it *cancellable*
-/// or *disposable*; a bag of them is `ObserverTokens`.
+/// Holds one observation: cancelling or releasing it ends the callbacks. Other libraries call it *cancellable* or
+/// *disposable*; a bag of them is `ObserverTokens`.
 ///
-/// After `cancel()` has returned no callback comes on the thread that cancelled, even inside a callback of the same
-/// turn. A callback that is running on another thread meanwhile finishes; that thread's next turn leaves it out.
-/// Cancelling twice is harmless.
+/// After `cancel()` has returned, no callback runs on the cancelling thread, even inside a callback of the same turn.
+/// A callback already running on another thread finishes; that thread's next turn leaves it out. Cancelling twice is
+/// harmless.
 public final class ObserverToken: Sendable {
   private let end: Protected<(@Sendable () -> Void)?>
   private let cancelsWhenReleased: Bool
 
+  /// Creates a token from the closure that ends its observation.
+  ///
   /// - Parameters:
-  ///   - cancelsWhenReleased: whether letting go of the token cancels; false where an owner holds the observation.
-  ///   - cancel: ends the observation; called at most once, on whatever thread cancels.
+  ///   - cancelsWhenReleased: whether releasing the token cancels; false where an owner holds the observation.
+  ///   - cancel: ends the observation; called at most once, on the cancelling thread.
   public init(cancelsWhenReleased: Bool = true, cancel: @escaping @Sendable () -> Void) {
     end = Protected(cancel)
     self.cancelsWhenReleased = cancelsWhenReleased
@@ -30,6 +32,6 @@ public final class ObserverToken: Sendable {
     end?()
   }
 
-  /// Whether `cancel()` was called. An observation whose source or owner died is over, too, but not cancelled.
+  /// Whether `cancel()` was called. An observation whose source or owner is gone is over too, but not cancelled.
   public var isCancelled: Bool { end.withLock { $0 == nil } }
 }

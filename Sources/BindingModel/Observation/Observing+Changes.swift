@@ -1,27 +1,28 @@
 extension ValueSource {
-  /// Observes until the token is cancelled or released, on the thread that writes; calls never overlap.
+  /// Observes until the token is cancelled or released, on the writing thread.
   /// `name.observe(initial: false) { print("now", $0) }` prints changes alone.
   ///
   /// - Parameters:
-  ///   - initial: whether the body is called with the present value before this returns.
-  ///   - body: called with each value, one call at a time.
+  ///   - initial: whether the body is called with the current value before this returns.
+  ///   - body: called with each value; its calls never overlap.
   public func observe(initial: Bool, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     observe(owner: nil, initial: initial) { _, new in body(new) }
   }
 
-  /// Observes with the value from before: `count.observe(initial: false) { old, new in print(new - old) }`. Until the
-  /// token is cancelled or released, on the thread that writes; calls never overlap.
+  /// Observes old and new values until the token is cancelled or released, on the writing thread:
+  /// `count.observe(initial: false) { old, new in print(new - old) }`.
   ///
   /// - Parameters:
-  ///   - initial: whether the body is called before this returns; then both values are the present one.
-  ///   - body: `old` is what this observer was told before, so that no step is missing between two calls.
+  ///   - initial: whether the body is called before this returns; then both values are the current one.
+  ///   - body: its calls never overlap. `old` is the value that this observer received before, so that no step is
+  ///     missing between two calls.
   public func observe(
     initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
   ) -> ObserverToken {
     observe(owner: nil, initial: initial, body)
   }
 
-  /// Observes with the value from before, as long as `owner` lives, which is held weakly.
+  /// Observes old and new values until `owner`, which is held weakly, is deallocated.
   @discardableResult
   public func observe(
     on owner: AnyObject, initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
@@ -29,7 +30,7 @@ extension ValueSource {
     observe(owner: owner, initial: initial, body)
   }
 
-  /// Observes with the value from before, as long as `owner` lives, which is held weakly, and hands it to the body.
+  /// Observes old and new values until `owner`, which is held weakly, is deallocated, and passes it to the body.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     on owner: Owner, initial: Bool, _ body: @escaping @Sendable (Owner, _ old: Value, _ new: Value) -> Void
@@ -56,22 +57,23 @@ extension ValueSource {
 // MARK: - On the main actor
 
 extension ValueSource where Value: Sendable {
-  /// Observes on the main actor until the token is cancelled or released; later values come as by `observeOnMain`.
+  /// Observes on the main actor until the token is cancelled or released. Later values arrive as by
+  /// `observeOnMain(_:)`.
   ///
   /// - Parameters:
-  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - initial: whether the body is called with the current value before this returns.
   ///   - body: called with each value, one call at a time.
   @MainActor
   public func observeOnMain(initial: Bool, _ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     observe(there: .main, owner: nil, initial: initial) { _, new in MainActor.assumeIsolated { body(new) } }
   }
 
-  /// Observes on the main actor with the value from before, until the token is cancelled or released:
+  /// Observes old and new values on the main actor until the token is cancelled or released:
   /// `token = name.observeOnMain(initial: false) { [weak self] old, new in self?.undo.append(old) }`.
   ///
   /// - Parameters:
-  ///   - initial: whether the body is called before this returns; then both values are the present one.
-  ///   - body: `old` is what this observer was told before: values that were folded are neither old nor new.
+  ///   - initial: whether the body is called before this returns; then both values are the current one.
+  ///   - body: `old` is the value that this observer received before: coalesced values are neither old nor new.
   @MainActor
   public func observeOnMain(
     initial: Bool, _ body: @escaping @MainActor (_ old: Value, _ new: Value) -> Void
@@ -79,11 +81,11 @@ extension ValueSource where Value: Sendable {
     observe(there: .main, owner: nil, initial: initial) { old, new in MainActor.assumeIsolated { body(old, new) } }
   }
 
-  /// Observes on the main actor, as long as `owner` lives, which is held weakly and handed to the body.
+  /// Observes on the main actor until `owner` is deallocated, and passes it to the body.
   ///
   /// - Parameters:
   ///   - owner: held weakly: the observation ends with it.
-  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - initial: whether the body is called with the current value before this returns.
   ///   - body: called with each value, one call at a time.
   @MainActor @discardableResult
   public func observeOnMain<Owner: AnyObject>(
@@ -92,13 +94,13 @@ extension ValueSource where Value: Sendable {
     observeOnMain(on: owner, initial: initial) { owner, _, new in body(owner, new) }
   }
 
-  /// Observes on the main actor with the value from before, as long as `owner` lives, which is held weakly and handed
-  /// to the body: `name.observeOnMain(on: self, initial: false) { screen, old, new in screen.undo.append(old) }`.
+  /// Observes old and new values on the main actor until `owner` is deallocated, and passes it to the body:
+  /// `name.observeOnMain(on: self, initial: false) { screen, old, new in screen.undo.append(old) }`.
   ///
   /// - Parameters:
   ///   - owner: held weakly: the observation ends with it.
-  ///   - initial: whether the body is called before this returns; then both values are the present one.
-  ///   - body: `old` is what this observer was told before: values that were folded are neither old nor new.
+  ///   - initial: whether the body is called before this returns; then both values are the current one.
+  ///   - body: `old` is the value that this observer received before: coalesced values are neither old nor new.
   @MainActor @discardableResult
   public func observeOnMain<Owner: AnyObject>(
     on owner: Owner, initial: Bool, _ body: @escaping @MainActor (Owner, _ old: Value, _ new: Value) -> Void
@@ -111,7 +113,8 @@ extension ValueSource where Value: Sendable {
     }
   }
 
-  /// Observes on a lane on which the caller runs: the first call is made here, later ones on the lane, the newest.
+  /// Observes on a lane on which the caller runs: the first call is made here; later ones on the lane, with the
+  /// newest value.
   func observe(
     there lane: Lane, owner: AnyObject?, initial: Bool,
     _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
@@ -126,7 +129,7 @@ extension ValueSource where Value: Sendable {
   }
 }
 
-/// What one observer was told last.
+/// The value that one observer received last.
 // SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next, on a lane too.
 private final class LastNotified<Value>: @unchecked Sendable {
   private var value: Value?

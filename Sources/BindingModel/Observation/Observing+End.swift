@@ -1,10 +1,11 @@
 extension ValueSource {
-  /// Calls back once when the value's owner is gone, so that nothing more can come: for what has to be cleaned up or
-  /// greyed then. At once if it is gone already.
+  /// Calls the body once when the value's owner is gone, so that no more values can arrive: to clean up, or to
+  /// disable a control. Calls it immediately if the owner is gone already.
   ///
-  /// A value of an observable, a state or a part of one ends with its owner; a derived value never ends by itself.
+  /// The value of an observable, of a state or of a part of one ends with its owner; a derived value never ends by
+  /// itself.
   ///
-  /// - Parameter body: runs on the thread that lets go of the owner, unless the token was cancelled or released before.
+  /// - Parameter body: runs on the thread that releases the owner, unless the token was cancelled or released before.
   public func observeEnd(_ body: @escaping @Sendable () -> Void) -> ObserverToken {
     let farewell = Farewell(body)
     let observation = location.observe(owner: nil) { [sign = EndSign(farewell)] _, _ in withExtendedLifetime(sign) {} }
@@ -15,7 +16,7 @@ extension ValueSource {
   }
 }
 
-/// What is said once, if it was not cancelled.
+/// A body that is called once, unless it was cancelled.
 private final class Farewell: Sendable {
   private let body: Protected<(@Sendable () -> Void)?>
 

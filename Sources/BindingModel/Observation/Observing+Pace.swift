@@ -1,9 +1,9 @@
 extension ValueSource where Value: Sendable {
-  /// Observes at a pace, as long as `owner` lives, which is held weakly: the present value now, later ones as the pace
-  /// has it.
+  /// Observes at a pace until `owner`, which is held weakly, is deallocated. The body receives the current value now,
+  /// and later values as the pace allows.
   ///
-  /// The body runs on the lane, one call at a time: a value that had to wait has no writing thread. Nothing comes after
-  /// the token's `cancel()` has returned there, and no timer keeps the owner alive.
+  /// The body runs on the lane, one call at a time: a value that had to wait has no writing thread. No call follows
+  /// once the token's `cancel()` has returned there, and no timer keeps the owner alive.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, lane: Lane = .main, _ body: @escaping @Sendable (Value) -> Void
@@ -11,7 +11,8 @@ extension ValueSource where Value: Sendable {
     observe(pace, owner: owner, lane) { value, _ in body(value) }
   }
 
-  /// As above, and says with each value how many changes since the one before were not told.
+  /// Observes at a pace until `owner`, which is held weakly, is deallocated. With each value the body receives the
+  /// number of changes since the one before that were coalesced into it. It runs on the lane, one call at a time.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, lane: Lane = .main,
@@ -20,21 +21,22 @@ extension ValueSource where Value: Sendable {
     observe(pace, owner: owner, lane, body)
   }
 
-  /// Observes at a pace until the token is cancelled or released.
+  /// Observes at a pace until the token is cancelled or released. The body runs on the lane, one call at a time.
   public func observe(
     _ pace: Pace<Value>, lane: Lane = .main, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil, lane) { value, _ in body(value) }
   }
 
-  /// As above, and says with each value how many changes since the one before were not told.
+  /// Observes at a pace until the token is cancelled or released. With each value the body receives the number of
+  /// changes since the one before that were coalesced into it. It runs on the lane, one call at a time.
   public func observe(
     _ pace: Pace<Value>, lane: Lane = .main, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil, lane, body)
   }
 
-  /// The values at a pace, each with the number of changes that were folded into it.
+  /// An async sequence of the values at a pace, each with the number of changes that were coalesced into it.
   public func values(_ pace: Pace<Value>) -> PacedValues<Value> {
     let location = location
     return PacedValues(pace) { mailbox in
@@ -67,7 +69,7 @@ extension ValueSource where Value: Sendable {
   }
 }
 
-/// A value that waits for the time to tell it.
+/// A value that waits for its delivery.
 private struct Paced<Value: Sendable>: Sendable {
   var value: Value
   var hops: UInt8

@@ -1,36 +1,38 @@
 extension ValueSource where Value: Sendable {
-  /// This value once it has come to rest: what was written stays for `interval` without another write, then it is told.
-  /// For a search field, or what is costly to answer:
+  /// This value once it has come to rest: a written value is published when `interval` has passed without another
+  /// write. For a search field, or for anything costly to compute:
   /// ```swift
   /// query.debounced(for: .milliseconds(300)).observeOnMain(on: self) { screen, text in screen.search(text) }
   /// ```
-  /// Reading it gives what came to rest last; at first that is the present value. Its observers run on a thread of the
-  /// system's: say `observeOnMain`, or a lane. It follows from when it is made for as long as it is held or observed,
-  /// keeps no owner alive, and has one timer under way while something waits. When the owner goes, what waits is told
-  /// at once, and it ends.
+  /// A read returns the value that came to rest last, at first the current one. Observers run on a thread of the
+  /// system: use `observeOnMain`, or a lane. The view follows the value from its creation for as long as it is held
+  /// or observed, keeps no owner alive, and has one timer pending while a value waits. When the owner is gone, a
+  /// waiting value is published immediately, and the view ends.
   ///
-  /// - Parameter interval: from zero up; less counts as zero.
+  /// - Parameter interval: zero or more; less counts as zero.
   public func debounced(for interval: Duration) -> ReadOnly<Value> {
     ReadOnly(timed: TimedFollower(location, .rest, interval, .system))
   }
 
-  /// This value, told at most once in `interval`: the first write after a pause at once, then the newest when the time
-  /// has passed. The last value always arrives.
+  /// This value, published at most once per `interval`: the first write after a pause immediately, then the newest
+  /// when the time has passed. The last value always arrives.
   ///
-  /// Reading it gives what was told last. Its observers run on the thread that writes, or on one of the system's: say
-  /// `observeOnMain`, or a lane. It lasts as `debounced(for:)` does. `observe(.latest(every:))` does the same for one
-  /// observer, and says how many changes it was not told.
+  /// A read returns the value published last. Observers run on the writing thread, or on a thread of the system: use
+  /// `observeOnMain`, or a lane. The view lasts as that of `debounced(for:)` does. `observe(.latest(every:))` does
+  /// the same for one observer, and reports how many changes were coalesced.
   ///
-  /// - Parameter interval: from zero up; less counts as zero.
+  /// - Parameter interval: zero or more; less counts as zero.
   public func throttled(for interval: Duration) -> ReadOnly<Value> {
     ReadOnly(timed: TimedFollower(location, .pause, interval, .system))
   }
 
-  /// The present value, then what comes to rest: `for await text in query.values(debounce: .milliseconds(300))`. A slow
-  /// loop skips values, never the last; it finishes as `values` does.
+  /// An async sequence of the current value, then of each value that comes to rest:
+  /// `for await text in query.values(debounce: .milliseconds(300))`. A slow loop skips values, never the last; it
+  /// finishes as `values` does.
   public func values(debounce interval: Duration) -> Values<Value> { debounced(for: interval).values }
 
-  /// The present value, then the newest, at most once in `interval`. It finishes as `values` does.
+  /// An async sequence of the current value, then of the newest, at most once per `interval`. It finishes as `values`
+  /// does.
   public func values(throttle interval: Duration) -> Values<Value> { throttled(for: interval).values }
 
   package func debounced(for interval: Duration, clock: PaceClock) -> ReadOnly<Value> {
@@ -46,25 +48,25 @@ extension ReadOnly where Value: Sendable {
   fileprivate init(timed follower: TimedFollower<Value>) { self.init(root: TimedLocation(follower: follower)) }
 }
 
-/// Follows another value in its time, and tells it from a cell of its own.
+/// Follows another value in its own time, and publishes it from a cell of its own.
 private final class TimedFollower<Value: Sendable>: Sendable {
   enum Rule {
-    /// Told once nothing more has come for the interval.
+    /// Published once no other value has arrived for the interval.
     case rest
-    /// Told at once, then not again for the interval.
+    /// Published immediately, then not again for the interval.
     case pause
   }
 
   private struct State {
     var waiting: Value?
-    /// The most hops of what it stands for.
+    /// The most hops of the changes that it stands for.
     var hops: UInt8 = 0
-    /// When what waits may be told, by the clock.
+    /// When the waiting value may be published, by the clock.
     var dueAt: UInt64 = 0
-    /// The clock has been asked, or somebody tells: whoever comes meanwhile only leaves what he has.
+    /// A timer is pending, or a thread publishes: other threads meanwhile only leave their value.
     var isAsked = false
     var isPublishing = false
-    /// The source has ended: what waits is told now.
+    /// The source has ended: the waiting value is published now.
     var isEnding = false
   }
 
@@ -103,7 +105,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
 
   func receive(_ value: Value) {
     let (now, hops) = (clock.now(), Hops.current)
-    // What waited goes after the lock is let go of: its end may be anybody's code.
+    // The former value is released without the lock: its deinit may run user code.
     let (former, isToAsk) = state.withLock { state in
       defer {
         state.hops = max(hops, state.waiting == nil ? 0 : state.hops)
@@ -119,11 +121,11 @@ private final class TimedFollower<Value: Sendable>: Sendable {
 
   func sourceEnded() {
     state.withLock { $0.isEnding = true }
-    // Not here: inside an observer what is told now would be delivered after the end.
+    // Not here: inside an observer, a value published now would be delivered after the end.
     clock.after(0) { self.goOn() }
   }
 
-  /// Tells what is due, and asks the clock for the rest.
+  /// Publishes what is due, and sets a timer for the rest.
   private func goOn() {
     var isFirst = true
     while true {
@@ -154,7 +156,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
   }
 }
 
-/// What the source's observation holds: the first value is there already, and its end is that of the source.
+/// Held by the source's observation: skips the first value, which is known, and ends with the source.
 // SAFETY: `isFirst` is used by one observation only, whose callbacks never overlap and happen each before the next;
 // `follower` is never set again.
 private final class Sink<Value: Sendable>: @unchecked Sendable {
@@ -171,12 +173,12 @@ private final class Sink<Value: Sendable>: @unchecked Sendable {
       return
     }
     isFirst = false
-    // Written since it was read, perhaps.
+    // The value may have been written since it was read.
     _ = follower?.shown.storeSilently(value)
   }
 }
 
-/// The place of a value that follows another: it takes no writes. Whoever holds or observes it keeps it following.
+/// The location of a value that follows another; it refuses writes. Holding or observing it keeps it following.
 private struct TimedLocation<Value: Sendable>: UnwritableLocation {
   let follower: TimedFollower<Value>
 

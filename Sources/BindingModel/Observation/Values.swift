@@ -1,13 +1,14 @@
-/// The values of an observable or a binding, for `for await`: the present one first, then, each time the loop comes
-/// back, the newest if there is a new one. A slow loop skips values, never the last.
+/// The values of an observable or a binding, for `for await`: the current one first, then, at each iteration, the
+/// newest if there is a new one. A slow loop skips values, never the last.
 ///
-/// Each iterator observes by itself, from its making to its release. The sequence finishes when the owner of the value
-/// is gone or the reading task is cancelled. Neither sequence nor iterator keeps the owner alive.
+/// Each iterator observes by itself, from its creation to its release. The sequence finishes when the owner of the
+/// value is gone or the reading task is cancelled. Neither sequence nor iterator keeps the owner alive.
 public struct Values<Element: Sendable>: AsyncSequence, Sendable {
   let location: any BindingLocation<Element>
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: Subscription(to: location, limit: 1)) }
 
+  /// Observes the value from its creation to its release.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Subscription<Element>
 
@@ -15,15 +16,16 @@ public struct Values<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// Every value of an observable or a binding, for `for await`, as far as its buffer reaches.
+/// Every value of an observable or a binding, for `for await`, up to a limit.
 ///
-/// Like `Values`, but a loop that is behind finds the values that it has missed, oldest first. Past `limit` of them the
-/// oldest are thrown away, and the next element says how many.
+/// Like `Values`, but a lagging loop receives the values that it has missed, oldest first. Past `limit` of them the
+/// oldest are dropped, and the next element reports how many.
 public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
+  /// One value, with the number of values dropped before it.
   public struct Element: Sendable {
-    /// What was written.
+    /// The value that was written.
     public let value: Value
-    /// How many values were thrown away just before this one; 0 when nothing was missed.
+    /// How many values were dropped just before this one; 0 when none was missed.
     public let dropped: Int
   }
 
@@ -32,6 +34,7 @@ public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: Subscription(to: location, limit: limit)) }
 
+  /// Observes the value from its creation to its release.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Subscription<Value>
 
