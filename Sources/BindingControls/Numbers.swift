@@ -1,24 +1,26 @@
 public import BindingModel
 
-/// A number in a range, by dragging.
+/// A number in a range, set by dragging.
 open class Slider: Control, Bindable {
+  /// The range of values, both ends included.
   public let range: ClosedRange<Float>
   private var position: Float
-  /// Whether a person holds it.
+  /// Whether a person is holding the slider.
   public private(set) var isTracking = false
 
+  /// Creates a slider at the lower end of its range.
   public init(_ range: ClosedRange<Float> = 0...1) {
     self.range = range
     position = range.lowerBound
   }
 
-  /// The position. What lies outside the range is set to its nearer end; what is no number changes nothing.
+  /// The position. A value outside the range is set to its nearer end; NaN changes nothing.
   open var value: Float {
     get { position }
     set { position = newValue.isNaN ? position : min(max(newValue, range.lowerBound), range.upperBound) }
   }
 
-  /// A person drags it to a position: one edit if that is another one.
+  /// Drags the slider to a position, as a person does: one edit, unless the value stays the same.
   public func drag(to position: Float) {
     guard isEnabled else { return }
     let former = value
@@ -26,10 +28,10 @@ open class Slider: Control, Bindable {
     if value != former { sendActions(for: .valueChanged) }
   }
 
-  /// A person takes hold of it, for as many drags as come before `letGo()`.
+  /// Takes hold of the slider, as a person does, for any number of drags until `letGo()`.
   public func grab() { isTracking = isEnabled }
 
-  /// A person lets go of it.
+  /// Lets go of the slider, as a person does.
   public func letGo() {
     guard isTracking else { return }
     isTracking = false
@@ -42,28 +44,31 @@ open class Slider: Control, Bindable {
   open func updateValue(with value: Float) { self.value = value }
 }
 
-/// A number in a range, by steps.
+/// A number in a range, set by steps.
 open class Stepper: Control, Bindable {
+  /// The range of values, both ends included.
   public let range: ClosedRange<Double>
+  /// The distance of one step.
   public let step: Double
   private var number: Double
 
+  /// Creates a stepper at the lower end of its range.
   public init(_ range: ClosedRange<Double> = 0...100, step: Double = 1) {
     self.range = range
     self.step = step
     number = range.lowerBound
   }
 
-  /// The number. What lies outside the range is set to its nearer end; what is no number changes nothing.
+  /// The number. A value outside the range is set to its nearer end; NaN changes nothing.
   open var value: Double {
     get { number }
     set { number = newValue.isNaN ? number : min(max(newValue, range.lowerBound), range.upperBound) }
   }
 
-  /// A person presses plus: one edit, unless the end is reached.
+  /// Presses plus, as a person does: one edit, unless the end is reached.
   public func increment() { go(step) }
 
-  /// A person presses minus: one edit, unless the end is reached.
+  /// Presses minus, as a person does: one edit, unless the end is reached.
   public func decrement() { go(-step) }
 
   private func go(_ distance: Double) {

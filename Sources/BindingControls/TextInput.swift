@@ -1,15 +1,15 @@
 public import BindingModel
 
-/// Text with a cursor, which a person types into: what text fields and text views have in common.
+/// Text with a cursor, into which a person types: the common part of text fields and text views.
 @MainActor
 open class TextInput: Control, Bindable {
   private var content: [Character] = []
-  /// Where the next character goes, counted in characters; from 0 to the length of the text.
+  /// The index of the next character, counted in characters, from 0 to the length of the text.
   public private(set) var cursor = 0
-  /// Characters that an input method is still putting together; they are shown at the cursor and are not in the text.
+  /// Characters that an input method is composing. They are shown at the cursor, and are not part of the text.
   public private(set) var composition = ""
 
-  /// The text. Set by the program it emits nothing, and another text puts the cursor at its end; nil is the empty text.
+  /// The text; setting nil empties it. Setting it sends no event; another text moves the cursor to its end.
   open var text: String? {
     get { String(content) }
     set {
@@ -21,7 +21,7 @@ open class TextInput: Control, Bindable {
     }
   }
 
-  // MARK: What a person does
+  // MARK: Actions of a person
 
   /// Types at the cursor: one edit.
   public func type(_ typed: String) {
@@ -31,7 +31,7 @@ open class TextInput: Control, Bindable {
     }
   }
 
-  /// Deletes characters before the cursor, as far as there are any: one edit.
+  /// Deletes at most `count` characters before the cursor: one edit.
   public func delete(_ count: Int = 1) {
     edit { content, cursor in
       let start = max(0, cursor - max(0, count))
@@ -48,10 +48,11 @@ open class TextInput: Control, Bindable {
     }
   }
 
-  /// Moves the cursor; no edit.
+  /// Moves the cursor; this is no edit.
   public func moveCursor(to position: Int) { cursor = min(max(0, position), content.count) }
 
-  /// Begins or goes on to put together characters with an input method. Takes the keyboard if the control has it not.
+  /// Begins or continues composing characters with an input method. Takes the keyboard if the control does not have
+  /// it.
   public func compose(_ characters: String) {
     guard becomeFirstResponder() else { return }
     composition = characters
@@ -64,8 +65,8 @@ open class TextInput: Control, Bindable {
     type(composed)
   }
 
-  /// Presses Return: what was typed is written now, whenever the binding writes by itself. The control keeps the
-  /// keyboard.
+  /// Presses Return: ends a composition, else writes what was typed, whatever the commit trigger. The control keeps
+  /// the keyboard.
   public func pressReturn() {
     guard isEnabled else { return }
     if !composition.isEmpty { return commitComposition() }
@@ -73,7 +74,7 @@ open class TextInput: Control, Bindable {
     sendActions(for: .primaryActionTriggered)
   }
 
-  /// Presses Escape: ends a composition, else takes back what was typed and is not yet written.
+  /// Presses Escape: ends a composition, else discards an edit that is not yet written.
   public func pressEscape() {
     guard isEnabled else { return }
     if !composition.isEmpty {
@@ -108,7 +109,7 @@ open class TextInput: Control, Bindable {
   open func clearValue() { text = nil }
 
   open func updateValue(with value: String) {
-    // A cursor in the middle of a text stays where it is, one at its end stays at the end.
+    // A cursor in the middle of the text stays there; one at the end stays at the end.
     let position = cursor < content.count ? cursor : .max
     text = value
     moveCursor(to: position)
@@ -117,7 +118,7 @@ open class TextInput: Control, Bindable {
 
 /// One line of text.
 open class TextField: TextInput {
-  /// Shown, greyed, while the text is empty.
+  /// Shown in grey while the text is empty.
   open var placeholder: String?
 }
 
