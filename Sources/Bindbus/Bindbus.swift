@@ -1,5 +1,5 @@
-// `import Bindbus` gives what an application needs, each type by its name; the state machines behind them stay out of
-// the way. Type aliases would not do: where `MemberImportVisibility` is on, members of an aliased type are not found.
+// `import Bindbus` exports the types that an application needs, one by one, without the state machines behind them.
+// Type aliases would not work: under `MemberImportVisibility`, members of an aliased type are not found.
 
 // Binding inside one process.
 @_exported import struct BindingModel.Binding
@@ -23,7 +23,7 @@
 @_exported import struct BindingModel.Values
 @_exported import struct BindingModel.Writer
 
-// Models that several processes share.
+// Models shared by several processes.
 @_exported import struct BindingPeer.ConflictPolicy
 @_exported import struct BindingPeer.Field
 @_exported import protocol BindingPeer.FieldCodable
@@ -45,7 +45,7 @@
 @_exported import class BindingPeer.SharedModel
 @_exported import enum BindingPeer.WriteError
 
-// What they hold and where their hub is.
+// Their values, and the address of their hub.
 @_exported import struct BindingProtocol.FieldValue
 @_exported import struct BindingProtocol.HubAddress
 @_exported import enum BindingProtocol.JSON
