@@ -7,7 +7,7 @@
       return (editor as? NSTextView)?.hasMarkedText() == true ? .composing : .focused
     }
 
-    /// Takes the control's action, and passes it on to the target that it had.
+    /// Replaces the control's action, and forwards it to the target that it had.
     public func onEdit(_ edited: @escaping @MainActor () -> Void) -> ObserverToken {
       let typing = ObserverToken(
         notifications: [NSControl.textDidChangeNotification, NSControl.textDidEndEditingNotification], of: self, edited)
@@ -20,7 +20,7 @@
     }
   }
 
-  /// Stands between a control and its target, of which AppKit allows only one.
+  /// Relays a control's action to its target and to observers, because AppKit allows only one target.
   @MainActor
   private final class ActionRelay: NSObject {
     private static let relays = ObjectAssociation<ActionRelay>()

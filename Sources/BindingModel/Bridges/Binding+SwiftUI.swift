@@ -4,8 +4,8 @@
   extension BindingSource where Value: Sendable {
     /// The same value for a SwiftUI control: `Slider(value: lamp.$level.swiftUI)`.
     ///
-    /// Reading an observable, a state or a binding in a view's body is tracked by itself; this is needed only where
-    /// SwiftUI asks for its own `Binding`. A write that the value's owner does not take shows as no change.
+    /// Reads of an observable, a state or a binding in a view's body are tracked without it; it is needed only where
+    /// SwiftUI requires its own `Binding`. A write that the value's owner refuses shows as no change.
     @MainActor
     public var swiftUI: SwiftUI.Binding<Value> {
       let binding = self.binding

@@ -1,44 +1,45 @@
 /// An object with one value that can be bound: `slider.bind(to: lamp.$level)`.
 ///
-/// A class needs two lines for it: what it shows, and how it shows something else. If it is `Editable` too, the
-/// binding works both ways; if not, `valueChanged()` may be called by hand.
+/// A class needs two lines for it: the value it shows, and how it shows another. If it is `Editable` too, the binding
+/// works both ways; if not, call `valueChanged()` after an edit.
 ///
-/// Rules that hold for every control:
-/// - The model's value is shown at once, and again whenever it changes, whoever writes it, on whatever thread.
+/// Rules for every control:
+/// - The model's value is shown when the control is bound, and again on every change, whichever code writes it, on
+///   any thread.
 /// - A control that shows the value already is not written: cursors and selections stay.
-/// - A control that somebody is at (`Editable.editing`) is left alone until that person has left it.
-/// - An edit is written to the model once. If the model does not take it, what was typed stays, and `onProblem` is
-///   told why; if it takes another value, the control shows that.
-/// - Binding again replaces, so that a row that is used for another model needs nothing else. Neither model nor control
+/// - A control that a person is editing (`Editable.editing`) is not written until that person has left it.
+/// - An edit is written to the model once. If the model refuses it, what was typed stays, and `onProblem` receives
+///   the reason; if the model stores another value, the control shows that.
+/// - A new binding replaces the one before, so that a row can be reused for another model. Neither model nor control
 ///   keeps the other alive.
 @MainActor
 public protocol Bindable: AnyObject {
   associatedtype BindingType: Equatable
 
-  /// What it shows now; nil if it has nothing to say.
+  /// The value that is shown now; nil if there is none.
   func observingValue() -> BindingType?
 
-  /// Shows a value, which is not an edit.
+  /// Shows a value; this is not an edit.
   func updateValue(with value: BindingType)
 
-  /// Shows that there is nothing any more, which is not an edit. Implemented already, to leave what is shown.
+  /// Shows that there is no value; this is not an edit. The default implementation leaves what is shown.
   func clearValue()
 }
 
-/// Told when the model does not take an edit, or takes it as another value; nil when it takes one again.
+/// Called when the model refuses an edit, or stores it as another value; with nil when it accepts one again.
 ///
-/// It lives as long as the binding, so let it capture weakly whoever owns the control.
+/// It lives as long as the binding, so it should capture the control's owner weakly.
 public typealias ProblemReport = @MainActor (BindingError?) -> Void
 
 extension Bindable {
+  /// Leaves what is shown.
   public func clearValue() {}
 
-  /// Binds the control, both ways if it is `Editable`, until it is unbound or bound to something else, or one of the
-  /// two is gone.
+  /// Binds the control, both ways if it is `Editable`, until it is unbound or bound again, or one of the two is gone.
   /// - Parameters:
-  ///   - source: what is shown and written: an observable, a binding, a state, a field shared with other processes.
-  ///   - commit: when an edit is written: as it comes, when the control is left, or on demand.
-  ///   - onProblem: told when the model does not take an edit, and nil when all is well again.
+  ///   - source: the value to show and write: an observable, a binding, a state, a field shared with other processes.
+  ///   - commit: when an edit is written: immediately, when the control is left, or on demand.
+  ///   - onProblem: called when the model refuses or corrects an edit, and with nil when the problem is gone.
   @discardableResult
   public func bind(
     to source: some BindingSource<BindingType>, commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
@@ -46,8 +47,8 @@ extension Bindable {
     bind(ModelEnd(source.binding), commit, onProblem)
   }
 
-  /// As above, for a value that may be missing: a control that is bound while it is stays as it is, and is cleared when
-  /// a value that was there goes.
+  /// Binds the control to a value that may be missing, both ways if it is `Editable`. A control bound while the value
+  /// is nil keeps what it shows; it is cleared when the value becomes nil.
   @discardableResult
   public func bind(
     to source: some BindingSource<BindingType?>, commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
@@ -55,7 +56,7 @@ extension Bindable {
     bind(ModelEnd(optional: source.binding), commit, onProblem)
   }
 
-  /// Binds to a value in another form: a text field to a number, a slider of 0 to 100 to a level of 0 to 1.
+  /// Binds to a converted value: a text field to a number, a slider of 0 to 100 to a level of 0 to 1.
   @discardableResult
   public func bind<Conversion: Mapping>(
     to source: some BindingSource<Conversion.Source>, map: Conversion, commit: CommitTrigger = .eachEdit,
@@ -64,18 +65,18 @@ extension Bindable {
     bind(ModelEnd(source.binding, map: map), commit, onProblem)
   }
 
-  /// `bind(to:)` as the articles say it.
+  /// Binds the control to a value, under the name of the articles for `bind(to:)`.
   @discardableResult
   public func bind(with source: some BindingSource<BindingType>) -> ObserverToken { bind(to: source) }
 
-  /// `bind(to:)` as the articles say it.
+  /// Binds the control to a value that may be missing, under the name of the articles for `bind(to:)`.
   @discardableResult
   public func bind(with source: some BindingSource<BindingType?>) -> ObserverToken { bind(to: source) }
 
-  /// Ends every binding of this control, that of its properties too. Harmless where there is none.
+  /// Ends every binding of this control, those of its properties too. Harmless if there is none.
   public func unbind() { ControlLink.end(of: self) }
 
-  /// Says that a person has changed the control; for a control that does not say so itself.
+  /// Reports that a person has changed the control; for a control that does not report edits itself.
   public func valueChanged() { ControlLink.links[self]?.own?.controlEdited() }
 
   func show(_ model: ModelEnd<BindingType>) -> ObserverToken {

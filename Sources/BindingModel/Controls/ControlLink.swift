@@ -1,19 +1,19 @@
-/// One binding of one control, whatever its type.
+/// One binding of one control, of any type.
 ///
-/// The control's links are kept for it and hold it weakly; the model's observation holds the link weakly. So a control
-/// that goes takes its links along, and a link that is replaced is over.
+/// The control's links are stored for it and hold it weakly; the model's observation holds the link weakly. So links
+/// are released with their control, and a replaced link is over.
 @MainActor
 package class ControlLink {
   package struct Links {
-    /// Of the control's own value.
+    /// The link of the control's own value.
     package var own: ControlLink?
-    /// Of properties named by key paths.
+    /// The links of properties named by key paths.
     package var properties: [AnyKeyPath: ControlLink] = [:]
   }
 
   package static let links = ObjectAssociation<Links>()
 
-  /// Ties a new link to its control, in place of the one that was there.
+  /// Connects a new link to its control, in place of the one before.
   package static func tie(_ object: AnyObject, property: AnyKeyPath?, _ link: ControlLink) -> ObserverToken {
     var known = links[object] ?? Links()
     let former = property.map { known.properties[$0] } ?? known.own
@@ -37,7 +37,7 @@ package class ControlLink {
   package func controlEdited() {}
   /// Writes an edit that has not been written yet.
   package func commitEdit() {}
-  /// Shows what the model has, whatever was typed.
+  /// Shows the model's value, whatever was typed.
   package func discardEdit() {}
   package var hasUncommittedEdit: Bool { false }
 
@@ -47,23 +47,24 @@ package class ControlLink {
     return (known.own.map { [$0] } ?? []) + known.properties.values
   }
 
-  /// For the observers of the model, on whatever thread writes. Many writes before the main actor gets to it are one,
-  /// because it is then that the newest value is read.
+  /// For the observers of the model, on the writing thread. Several writes before the main actor runs become one
+  /// call, because the newest value is read there.
   final var whenWritten: @Sendable () -> Void {
     let delivery = LaneDelivery<Void>(lane: .main) { [weak self] in MainActor.assumeIsolated { self?.modelChanged() } }
     return { delivery.deliver(()) }
   }
 }
 
-/// The model's side of a link, without the type of what is behind it.
+/// The model's side of a link, without the type of the value behind it.
 @MainActor
 package struct ModelEnd<Shown> {
-  /// What the control should show; nil to leave it alone.
+  /// The value that the control should show; nil to leave the control alone.
   package let read: () -> Shown?
   package let write: (Shown, Writer) throws(BindingError) -> Void
-  /// What the value belongs to: another object is another model, as when another binding is chosen (`flattened`).
+  /// The object that the value belongs to: another one is another model, as when another binding is chosen
+  /// (`flattened`).
   package let target: () -> AnyObject?
-  /// Whether two forms mean the same, so that the one is no correction of the other.
+  /// Whether two forms mean the same, so that one is no correction of the other.
   package let isSame: (Shown, Shown) -> Bool
   package let observe: (_ owner: AnyObject, _ own: Writer, _ changed: @escaping @Sendable () -> Void) -> ObserverToken
 
@@ -103,7 +104,7 @@ package struct ModelEnd<Shown> {
       isSame: { map.isSame($0, $1) })
   }
 
-  /// A value of which only the other form is known, which cannot be taken back.
+  /// A value whose conversion has no way back; writes are refused.
   package init<Value>(_ location: any BindingLocation<Value>, oneWay forward: @escaping (Value) -> Shown?) {
     self.init(
       location, read: { forward(location.read()) },
@@ -118,9 +119,9 @@ package struct ControlEnd<Shown> {
   package weak var object: AnyObject?
   package let shown: () -> Shown?
   package let show: (Shown) -> Void
-  /// Shows that there is nothing any more.
+  /// Shows that there is no value.
   package let clear: () -> Void
-  /// Whether edits are listened to.
+  /// Whether edits are observed.
   package let isTwoWay: Bool
 
   package init(
@@ -147,7 +148,7 @@ extension ControlEnd {
       show: { [weak object] in object?[keyPath: property] = $0 })
   }
 
-  /// A property of an object that may hold nothing.
+  /// A property of an object that may be nil.
   package static func optional<Object: AnyObject>(
     _ object: Object, _ property: ReferenceWritableKeyPath<Object, Shown?>, isTwoWay: Bool = true
   ) -> ControlEnd {

@@ -1,38 +1,40 @@
-/// What a person can change: a text field, a slider, a row of a terminal form.
+/// An object whose value a person can change: a text field, a slider, a row of a terminal form.
 ///
-/// This is all that a two-way binding needs to know of a control, whatever kind it is: when a person has changed it,
-/// and whether that person is still at it. A change made by the program is not an edit.
+/// A two-way binding needs no more of a control than this: when a person has changed it, and whether that person is
+/// still editing. A change made by the program is not an edit.
 @MainActor
 public protocol Editable: AnyObject {
-  /// Whether a person is at it now. Implemented already, as `.idle`.
+  /// Whether a person is editing now. The default implementation returns `.idle`.
   var editing: Editing { get }
 
-  /// Calls `edited` after each change that a person made, and when the person leaves it, until the token is cancelled.
+  /// Calls `edited` after each change made by a person, and when the person leaves the control, until the token is
+  /// cancelled.
   func onEdit(_ edited: @escaping @MainActor () -> Void) -> ObserverToken
 }
 
-/// How busy a person is with a control.
+/// How a person is editing a control.
 public enum Editing: Hashable, Sendable {
-  /// Not at all: it shows what the model holds.
+  /// Not at all: the control shows the model's value.
   case idle
-  /// It has the focus, or is held: edits go to the model as they come; what others write is shown when it is left, so
-  /// that nothing changes under the cursor.
+  /// The control has the focus, or is held: edits are written as they come; others' writes are shown when the control
+  /// is left, so that nothing changes under the cursor.
   case focused
-  /// A character is being put together (an input method for Chinese, an accent): nothing goes either way until it is
-  /// there.
+  /// An input method is composing a character (Chinese, an accent): nothing is written or shown until it is complete.
   case composing
 }
 
 extension Editable {
+  /// Returns `.idle`.
   public var editing: Editing { .idle }
 }
 
 extension ObserverToken {
-  /// A token that ends something on the main actor: at once if it is cancelled there, else as soon as that gets to it.
+  /// Creates a token that ends something on the main actor: immediately if it is cancelled there, else when the main
+  /// actor runs.
   @MainActor
   public convenience init(endOnMain end: @escaping @MainActor () -> Void) {
     self.init(cancelsWhenReleased: false) {
-      // The lane of the main actor runs nothing anywhere else.
+      // The main actor's lane runs work nowhere else.
       Lane.main.run { MainActor.assumeIsolated { end() } }
     }
   }

@@ -1,8 +1,8 @@
 extension BindingSource {
   /// Binds a part of the value to a property of any object: `person.bind(\.name, to: field, \.text)`.
   ///
-  /// If the object is `Editable`, both ways. The object is held weakly. Binding the same property again replaces; it
-  /// ends with `unbind()` of a `Bindable`, with the token, or when one of the two is gone.
+  /// The binding works both ways if the object is `Editable`. It holds the object weakly. Binding the same property
+  /// again replaces it; it ends with `unbind()` of a `Bindable`, with the token, or when one of the two is gone.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
@@ -14,7 +14,7 @@ extension BindingSource {
       TypedLink(ModelEnd(binding.part(part)), .present(object, property), commit: commit, onProblem))
   }
 
-  /// As above, to a property that may hold nothing: what is nil there is not an edit.
+  /// Binds a part of the value to an optional property of any object. Nil in the property is not an edit.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
@@ -26,7 +26,8 @@ extension BindingSource {
       TypedLink(ModelEnd(binding.part(part)), .optional(object, property), commit: commit, onProblem))
   }
 
-  /// As above, in another form: `form.bind(\.age, to: field, \.text, map: NumberText())`.
+  /// Binds a part of the value, converted by a mapping, to a property of any object:
+  /// `form.bind(\.age, to: field, \.text, map: NumberText())`.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part, Conversion: Mapping>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
@@ -38,7 +39,8 @@ extension BindingSource {
       TypedLink(ModelEnd(binding.part(part), map: map), .present(object, property), commit: commit, onProblem))
   }
 
-  /// As above, in another form, to a property that may hold nothing.
+  /// Binds a part of the value, converted by a mapping, to an optional property of any object. Nil in the property is
+  /// not an edit.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part, Conversion: Mapping>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
@@ -60,7 +62,7 @@ extension ValueSource where Value: Equatable {
     show(\.self, in: object, property) { $0 }
   }
 
-  /// Shows the value in a property of an object that may hold nothing.
+  /// Shows the value in an optional property of an object.
   @MainActor @discardableResult
   public func show<Object: AnyObject>(
     in object: Object, _ property: ReferenceWritableKeyPath<Object, Value?>
@@ -70,7 +72,7 @@ extension ValueSource where Value: Equatable {
 }
 
 extension ValueSource {
-  /// Shows a part of the value in a form that cannot be taken back:
+  /// Shows a part of the value, converted one way, in a property of an object:
   /// `form.show(\.count, in: label, \.text) { "\($0)" }`.
   @MainActor @discardableResult
   public func show<Object: AnyObject, Part, Shown: Equatable>(
@@ -84,7 +86,7 @@ extension ValueSource {
 }
 
 extension Binding {
-  /// A part by a key path known as a value. The whole itself stays the whole.
+  /// The part at a key path known only as a value. The whole itself stays the whole.
   fileprivate func part<Part>(_ path: any WritableKeyPath<Value, Part> & Sendable) -> Binding<Part> {
     Binding<Part>(erased: location.member(path, isRepeat: nil))
   }

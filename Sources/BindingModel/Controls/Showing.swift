@@ -1,34 +1,34 @@
-/// A control that nobody edits, such as a label: what takes no writes may be bound to it like anything else.
+/// A control without edits, such as a label: a value that refuses writes can be bound to it like any other.
 @MainActor
 public protocol DisplayControl: Bindable {}
 
 extension DisplayControl {
-  /// Shows a value that takes no writes (a derived value, a read-only view), until the control is bound to something
-  /// else, or unbound, or gone. Neither keeps the other's owner alive.
+  /// Shows a value that refuses writes (a derived value, a read-only view) until the control is bound again, unbound,
+  /// or gone. Neither keeps the other's owner alive.
   @discardableResult @_disfavoredOverload
   public func bind(to source: some ValueSource<BindingType>) -> ObserverToken { source.show(in: self) }
 
-  /// Shows a value that may be missing and takes no writes; nil clears the control.
+  /// Shows a value that may be missing and refuses writes; nil clears the control.
   @discardableResult @_disfavoredOverload
   public func bind(to source: some ValueSource<BindingType?>) -> ObserverToken { source.show(in: self) }
 }
 
 extension ValueSource {
-  /// Shows the value in a control, one way, whatever a person does there: `parity.show(in: label)`. It takes the place
-  /// of the control's binding, and lasts as that would.
+  /// Shows the value in a control, one way, whatever a person does there: `parity.show(in: label)`. This replaces the
+  /// control's binding, and lasts as long as that would.
   @MainActor @discardableResult
   public func show<Control: Bindable>(in control: Control) -> ObserverToken where Control.BindingType == Value {
     control.show(ModelEnd(location, oneWay: { $0 }))
   }
 
-  /// Shows a value that may be missing in a control, one way; a value that goes clears it.
+  /// Shows a value that may be missing in a control, one way; the control is cleared when the value becomes nil.
   @MainActor @discardableResult
   public func show<Control: Bindable>(in control: Control) -> ObserverToken where Control.BindingType? == Value {
     control.show(ModelEnd(location, oneWay: { $0 }))
   }
 }
 
-// MARK: - Declarations that cannot be meant, so that the compiler says what to write instead
+// MARK: - Unavailable overloads, whose messages say what to write instead
 
 extension Bindable {
   @available(

@@ -1,21 +1,22 @@
-/// Keeps one control and one value together. Everything happens on the main actor; nothing is compared by time, only by
-/// value: what both sides showed when they last agreed tells an edit from an echo.
+/// Keeps one control and one value equal, on the main actor. Nothing is compared by time, only by value: the values
+/// that both sides showed when they last agreed tell an edit from an echo.
 package final class TypedLink<Shown: Equatable>: ControlLink {
   private let model: ModelEnd<Shown>
   private let control: ControlEnd<Shown>
   private let commit: CommitTrigger
   private var onProblem: ProblemReport?
-  /// In whose name edits are written, to be spared their echo.
+  /// The writer of edits, whose echo is left out.
   private let writer = Writer()
-  /// What the control showed when it was last looked at: another value now is an edit.
+  /// What the control showed when it was last read: another value now is an edit.
   private var seen: Shown?
-  /// The model had a value when it was last shown.
+  /// The model had a value when that was last shown.
   private var wasThere = false
-  /// The model did not take what the control shows.
+  /// The model refused what the control shows.
   private var isRefused = false
   private var hasProblem = false
   private var isOver = false
-  /// What the model's value belongs to. Another one is another model: what is being typed was meant for the former.
+  /// The object that the model's value belongs to. Another one is another model: an edit in progress was meant for
+  /// the former.
   private var target: AnyObject?
   private var tokens: [ObserverToken] = []
 
@@ -35,7 +36,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
       tokens.append(editable.onEdit { [weak self] in self?.controlEdited() })
     }
     target = model.target()
-    // The observation's first call shows the present value, unless a person is at the control.
+    // The observation's first call shows the current value, unless a person is editing.
     tokens.append(model.observe(object, writer, whenWritten))
     if !isOver { show() }
   }
@@ -44,9 +45,9 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     isOver = true
     for token in tokens { token.cancel() }
     tokens = []
-    // It was a problem of this model, which the control shows no more.
+    // A problem of this model, which the control no longer shows.
     report(nil)
-    // What it captured is not needed any more.
+    // Releases what it captured.
     onProblem = nil
     target = nil
   }
@@ -59,14 +60,14 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     showAfresh()
   }
 
-  /// Shows the model whatever stood there, and forgets what was wrong with that.
+  /// Shows the model's value, whatever was shown, and clears the problem.
   private func showAfresh() {
     isRefused = false
     report(nil)
     if !isOver { show() }
   }
 
-  /// Whether the value belongs to something else than when this was asked last.
+  /// Whether the value belongs to another object than at the last check.
   private func turnsToAnother() -> Bool {
     let present = model.target()
     guard present !== target else { return false }
@@ -74,8 +75,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     return true
   }
 
-  /// Shows what the model holds, if the control shows something else. A value that was there and is gone is cleared, so
-  /// that no later edit brings it back. What the control shows then is no edit, even where the model has nothing.
+  /// Shows the model's value, if the control shows another. A control is cleared when its value is gone, so that no
+  /// later edit brings that back. What the control shows then is no edit, even if the model has no value.
   private func show() {
     if let value = model.read() {
       if control.shown() != value { control.show(value) }
@@ -112,15 +113,15 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     case .onLeave where editing == .idle: writeEdit(editing)
     case .onDemand where editing == .idle && !hasUncommittedEdit: writeEdit(editing)
     case .onLeave, .onDemand:
-      // What is typed is kept in the control; but another choice takes it away.
+      // The control keeps what is typed, unless another model was chosen.
       if !isOver, turnsToAnother() { showAfresh() }
     }
   }
 
-  /// Writes what the control shows, if that was edited.
+  /// Writes what the control shows, if it was edited.
   private func writeEdit(_ editing: Editing) {
     guard !isOver else { return }
-    // An edit that was under way when another model was chosen belongs to neither.
+    // An edit in progress when another model was chosen belongs to neither.
     if turnsToAnother() { return showAfresh() }
     guard let value = control.shown() else { return }
     let isEdit = value != seen
@@ -131,7 +132,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     // The edit may have led to another binding of this control.
     guard !isOver, editing == .idle, !isRefused else { return }
     show()
-    // Left after a correction, it shows what the model has: all is well again.
+    // Left after a correction, it shows the model's value: there is no problem any more.
     if !isEdit { report(nil) }
   }
 

@@ -1,12 +1,12 @@
-/// What waits for a reader or a lane: so many at most, and each knows how many changes it stands for.
+/// Changes that wait for a reader or a lane, at most `limit`, each with the number of changes that it stands for.
 ///
-/// One more than there is room for folds the oldest into the one after it; the newest is never lost.
+/// When it is full, the oldest is coalesced into the one after it; the newest is never lost.
 @usableFromInline
 package struct CoalescingQueue<Element: Sendable>: Sendable {
   @usableFromInline
   package struct Entry: Sendable {
     @usableFromInline package var element: Element
-    /// The changes that it stands for: its own and those that were folded into it.
+    /// The number of changes that it stands for: its own and those coalesced into it.
     @usableFromInline package var weight: Int
 
     @inlinable
@@ -22,7 +22,7 @@ package struct CoalescingQueue<Element: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - limit: at least 1.
-  ///   - coalesce: makes of an older and a newer element the one that stands for both; without it the newer does.
+  ///   - coalesce: coalesces an older and a newer element into one; the default keeps the newer.
   package init(limit: Int, coalesce: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
     self.limit = max(1, limit)
     self.coalesce = coalesce
@@ -40,7 +40,7 @@ package struct CoalescingQueue<Element: Sendable>: Sendable {
   @usableFromInline
   mutating func coalesce(in entry: Entry) {
     guard var oldest = entries.popFirst() else { return entries.append(entry) }
-    // The older one takes the newer in, not the other way round: what it has gathered is not copied then.
+    // The older one absorbs the newer, not the other way round: so what it has gathered is not copied.
     guard let next = entries.first else {
       absorb(entry, into: &oldest)
       return entries.append(oldest)

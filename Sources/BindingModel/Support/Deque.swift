@@ -1,4 +1,4 @@
-/// First in, first out, in one array whose memory is used again, so that a steady flow allocates nothing.
+/// A first-in, first-out queue in one array whose memory is reused, so that a steady flow allocates nothing.
 @usableFromInline
 struct Deque<Element> {
   @usableFromInline var slots: [Element?] = []
@@ -11,7 +11,7 @@ struct Deque<Element> {
   @inlinable
   var isEmpty: Bool { count == 0 }
 
-  /// The newest element, which is the one that folding replaces.
+  /// The newest element, which is the one that coalescing replaces.
   var last: Element? {
     get { count == 0 ? nil : slots[(head + count - 1) & (slots.count - 1)] }
     set { if count > 0 { slots[(head + count - 1) & (slots.count - 1)] = newValue } }
@@ -48,7 +48,7 @@ struct Deque<Element> {
     return element
   }
 
-  /// To a power of two, so that places are found by a mask.
+  /// Grows to a power of two, so that a mask finds an index.
   @usableFromInline
   mutating func grow() {
     let size = max(4, slots.count * 2)

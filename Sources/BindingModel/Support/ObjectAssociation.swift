@@ -1,8 +1,8 @@
 /// A stored property for objects of any class, from outside the class: `association[object] = value`.
 ///
-/// Extensions cannot have stored properties; this is what they use instead, without the Objective-C runtime. It does
-/// not keep the object alive. The value of an object that is gone is released when values are next set, at the latest
-/// when as many objects have come as there were.
+/// Extensions cannot have stored properties; this replaces them without the Objective-C runtime. It does not keep the
+/// object alive. The value of a deallocated object is released when values are set later, at the latest when the
+/// number of entries has doubled.
 @MainActor
 public final class ObjectAssociation<Value> {
   private struct Entry {
@@ -11,22 +11,25 @@ public final class ObjectAssociation<Value> {
   }
 
   private var entries: [ObjectIdentifier: Entry] = [:]
-  /// Objects that are gone are looked for when there are this many entries.
+  /// Deallocated objects are searched for when there are this many entries.
   private var sweepAt = 16
 
-  /// Makes of a value what is stored for it.
+  /// Makes the closure that is stored for a value.
   private nonisolated let hold: @Sendable (Value) -> () -> Value?
 
+  /// Creates an association that retains its values.
   public nonisolated init() { hold = Self.strongly }
 
-  /// - Parameter weakly: whether the values live only as long as somebody else holds them.
+  /// Creates an association that may hold its values weakly.
+  ///
+  /// - Parameter weakly: whether a value lives only as long as other code retains it.
   public nonisolated init(weakly: Bool) where Value: AnyObject { hold = weakly ? Self.weakly : Self.strongly }
 
   /// The value of this object; nil if none was set.
   public subscript(object: AnyObject) -> Value? {
     get {
       let entry = entries[ObjectIdentifier(object)]
-      // Another object may live where one was that is gone.
+      // A new object may have the address of a deallocated one.
       return entry?.object === object ? entry?.value() : nil
     }
     set {

@@ -1,5 +1,5 @@
-/// A list of plain bits whose memory is used again and again, without the checks and the counting of references that an
-/// array does at each access. Whoever has it frees it.
+/// A list of plain bits whose memory is reused, without an array's checks and reference counting at each access. The
+/// owner frees it.
 struct PlainList<Element: BitwiseCopyable> {
   private(set) var count = 0
   private var capacity = 0
@@ -10,7 +10,7 @@ struct PlainList<Element: BitwiseCopyable> {
   var isEmpty: Bool { count == 0 }
   var indices: Range<Int> { 0..<count }
 
-  /// The elements, for as long as nothing is added.
+  /// The elements; valid until one is added.
   var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: first, count: count) }
 
   /// - Parameter index: one of `indices`.
@@ -32,7 +32,7 @@ struct PlainList<Element: BitwiseCopyable> {
     if capacity < other.count { grow(to: other.count) }
     count = other.count
     guard count > 0 else { return }
-    // SAFETY: as above.
+    // SAFETY: there is memory where there are elements.
     first.unsafelyUnwrapped.update(from: other.first.unsafelyUnwrapped, count: count)
   }
 

@@ -6,9 +6,9 @@
   import Musl
 #endif
 
-/// What is asked of the system besides locks.
+/// System calls besides locks.
 enum Platform {
-  /// Lets other threads run for about so long, more rather than less.
+  /// Lets other threads run for about this long, rather more than less.
   static func pause(microseconds: UInt32) { _ = usleep(microseconds) }
 
   /// Writes a line to standard error.

@@ -12,21 +12,22 @@
   @usableFromInline typealias PlatformLock = pthread_mutex_t
 #endif
 
-/// A value that is read and changed only under its own lock.
+/// A value that is accessed only under its own lock.
 ///
 /// The lock is not recursive: `withLock` inside `withLock` of the same instance deadlocks, so never call a user's
-/// closure in there. Copies of a `Protected` share one value.
+/// closure there. Copies of a `Protected` share one value.
 public struct Protected<Value>: Sendable {
   // SAFETY: `storage` never leaves this struct, and its state is reached only between `lock()` and `unlock()`.
   @usableFromInline nonisolated(unsafe) let storage: LockedStorage<Value>
 
+  /// Protects a value with a new lock.
   @inlinable
   public init(_ value: sending Value) {
     storage = LockedStorage<Value>.holding(value)
   }
 
-  /// Runs `body` with the value, on the calling thread, while nobody else can reach it.
-  // Inlined always: where the type of the value is not known, a call of its own looks that up again each time.
+  /// Runs `body` with exclusive access to the value, on the calling thread.
+  // Always inlined: where the value's type is not known, a separate call would look it up each time.
   @inlinable @inline(__always)
   public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -39,7 +40,7 @@ public struct Protected<Value>: Sendable {
 
 /// State and the lock that guards it, in one allocation.
 ///
-/// The lock lies in tail-allocated memory because its address must never change while threads wait on it.
+/// The lock is in tail-allocated memory because its address must never change while threads wait on it.
 @usableFromInline
 final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
   @inlinable
@@ -68,7 +69,7 @@ final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
   func unlock() { withUnsafeMutablePointerToElements { $0.releaseLock() } }
 }
 
-/// Room for a lock, before `makeLock`.
+/// A lock's memory, before `makeLock`.
 func blankLock() -> PlatformLock { PlatformLock() }
 
 extension UnsafeMutablePointer<PlatformLock> {

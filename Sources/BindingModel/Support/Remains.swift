@@ -1,8 +1,8 @@
-/// What an object that is gone held.
+/// The contents of an object that is gone.
 final class Remains {
   private var contents: [Any] = []
 
-  /// Nobody else may hold it from here on: what is let go of elsewhere is not let go of link by link.
+  /// The caller must hold no other reference: what is released elsewhere is not released link by link.
   func add(_ content: Any) { contents.append(content) }
 
   func release() { contents = [] }
