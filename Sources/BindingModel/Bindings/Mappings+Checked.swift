@@ -7,6 +7,7 @@ public struct Required: Mapping {
 
   public func forward(_ source: String) -> String { source }
 
+  /// Returns the text, or throws `.unmappable` if it is empty or blank.
   public func back(_ target: String) throws(BindingError) -> String {
     if target.trimmed.isEmpty { throw BindingError(.unmappable, message) }
     return target
@@ -23,6 +24,7 @@ public struct Within<Bound: Comparable & Sendable>: Mapping {
 
   public func forward(_ source: Bound) -> Bound { source }
 
+  /// Returns the value, or throws `.unmappable` if it lies outside the range.
   public func back(_ target: Bound) throws(BindingError) -> Bound {
     guard range.contains(target) else {
       throw BindingError(.unmappable, "\(target) is not between \(range.lowerBound) and \(range.upperBound)")
@@ -47,6 +49,7 @@ public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloati
 
   public func forward(_ source: Source) -> Target { Target(source) }
 
+  /// Returns the nearest integer, or throws `.unmappable` if the type has none.
   public func back(_ target: Target) throws(BindingError) -> Source {
     guard let number = Source(exactly: target.rounded()) else {
       throw BindingError(.unmappable, "\(target) is no \(Source.self)")
@@ -67,6 +70,7 @@ public struct CaseIndex<Choice: CaseIterable & Equatable & Sendable & SendableMe
     return -1
   }
 
+  /// Returns the choice at an index, or throws `.unmappable` if there is none.
   public func back(_ target: Int) throws(BindingError) -> Choice {
     for (index, choice) in Choice.allCases.enumerated() where index == target { return choice }
     throw BindingError(.unmappable, "there is no choice \(target) of \(Choice.allCases.count)")

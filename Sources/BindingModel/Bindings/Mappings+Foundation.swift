@@ -30,6 +30,7 @@
 
     public func forward(_ source: Style.FormatInput) -> Style.FormatOutput { style.format(source) }
 
+    /// Returns the parsed value, or throws `.unmappable` if the format cannot parse it.
     public func back(_ target: Style.FormatOutput) throws(BindingError) -> Style.FormatInput {
       do {
         return try strategy.parse(target)
@@ -48,6 +49,7 @@
 
     public func forward(_ source: Date) -> String { source.formatted(.iso8601) }
 
+    /// Returns the date, or throws `.unmappable` if the text is not a date of the calendar in ISO 8601.
     public func back(_ target: String) throws(BindingError) -> Date {
       let text = target.trimmed
       let moment = text.count == 10 ? text + "T00:00:00Z" : text

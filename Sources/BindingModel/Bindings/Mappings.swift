@@ -5,6 +5,7 @@ public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping 
 
   public func forward(_ source: Number) -> String { source.description }
 
+  /// Returns the number, or throws `.unmappable` if the text is none.
   public func back(_ target: String) throws(BindingError) -> Number {
     guard let number = Number(target.trimmed) else {
       throw BindingError(.unmappable, "\"\(target)\" is no \(Number.self)")
@@ -12,6 +13,7 @@ public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping 
     return number
   }
 
+  /// Whether both texts are the same number.
   public func isSame(_ left: String, _ right: String) -> Bool {
     guard let left = Number(left.trimmed), let right = Number(right.trimmed) else { return false }
     return left.description == right.description
@@ -31,6 +33,7 @@ public struct BooleanText: Mapping {
 
   public func forward(_ source: Bool) -> String { source ? yes : no }
 
+  /// Returns the truth value, or throws `.unmappable` if the text is neither word.
   public func back(_ target: String) throws(BindingError) -> Bool {
     let word = target.trimmed.lowercased()
     if word == yes.lowercased() { return true }
@@ -38,6 +41,7 @@ public struct BooleanText: Mapping {
     throw BindingError(.unmappable, "\"\(target)\" is neither \"\(yes)\" nor \"\(no)\"")
   }
 
+  /// Whether both texts are the same word, regardless of case.
   public func isSame(_ left: String, _ right: String) -> Bool {
     guard let left = try? back(left), let right = try? back(right) else { return false }
     return left == right
@@ -58,6 +62,7 @@ public struct Trimmed: Mapping {
   public init() {}
   public func forward(_ source: String) -> String { source }
   public func back(_ target: String) -> String { target.trimmed }
+  /// Whether both texts are equal without surrounding whitespace.
   public func isSame(_ left: String, _ right: String) -> Bool { left.trimmed == right.trimmed }
 }
 
@@ -144,6 +149,7 @@ public struct Chained<First: Mapping, Second: Mapping>: Mapping where First.Targ
     try first.back(second.back(target))
   }
 
+  /// Whether both forms mean the same by the second mapping, or by the first once mapped back.
   public func isSame(_ left: Second.Target, _ right: Second.Target) -> Bool {
     if second.isSame(left, right) { return true }
     guard let left = try? second.back(left), let right = try? second.back(right) else { return false }

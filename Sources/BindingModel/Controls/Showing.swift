@@ -31,6 +31,7 @@ extension ValueSource {
 // MARK: - Unavailable overloads, whose messages say what to write instead
 
 extension Bindable {
+  /// Unavailable: a control that a person can edit needs a value that can be written.
   @available(
     *, unavailable,
     message: "an edit would have nowhere to go: 'value.show(in: control)' shows it, or bind what it is computed from"
@@ -40,6 +41,7 @@ extension Bindable {
     fatalError("unavailable")  // SAFETY: cannot be called
   }
 
+  /// Unavailable: a value of another type needs a mapping.
   @available(
     *, unavailable, message: "the control shows another type: add a mapping, such as 'bind(to: age, map: NumberText())'"
   )

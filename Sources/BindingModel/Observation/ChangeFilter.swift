@@ -29,7 +29,7 @@ public struct ChangeFilter<Value> {
 }
 
 extension ChangeFilter where Value: Equatable {
-  /// A write counts when it is not equal to the present value.
+  /// A write counts when it is not equal to the current value.
   @inlinable
   public static var changes: ChangeFilter { ChangeFilter(rule: .equality { $0 == $1 }) }
 }

@@ -4,7 +4,7 @@
 class AnyCell: @unchecked Sendable {
   /// Must stay the first property: see `lockAddress`.
   private var lockMemory = blankLock()
-  /// Created for the first observer; an unobserved value does not pay for it.
+  /// Created when first needed, mostly by the first observer; an unobserved value does not pay for it.
   @exclusivity(unchecked) @usableFromInline final var traffic: UnsafeMutablePointer<Traffic>?
 
   @usableFromInline

@@ -7,7 +7,7 @@
 ///   changed. While it is neither read nor observed, it is not computed.
 /// - Its observers see no mixture: if several sources change in one `Turn`, or one change reaches it by several
 ///   paths, they receive the final result once, and nothing if it equals the one received before.
-/// - It keeps no source's owner alive. When an owner is gone, it goes on with that source's last value.
+/// - It keeps no source's owner alive. When an owner is gone, it continues with that source's last value.
 /// - An observation keeps it alive until its token is cancelled or released, or its owner is gone (which is detected
 ///   at the next change).
 /// - If it reads itself, it receives its former result, and `Turn.onLoop` is called.
