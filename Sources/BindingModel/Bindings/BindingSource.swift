@@ -77,10 +77,10 @@ extension ValueSource where Value: Sendable {
   /// else when the main actor runs, and then only the newest.
   @MainActor
   public func observeOnMain(_ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
-    /// Unavailable: the body of an observation with an owner receives that owner.
     observeOnMain(owner: nil, body)
   }
 
+  /// Unavailable: the body of an observation with an owner receives that owner.
   @MainActor @discardableResult
   @available(
     *, unavailable,

@@ -2,8 +2,8 @@ extension ValueSource where Value: Sendable {
   /// Observes at a pace until `owner`, which is held weakly, is deallocated. The body receives the current value,
   /// then later ones as the pace allows.
   ///
-  /// The body runs on the lane, one call at a time: before this returns if that is called on the lane, else when the
-  /// lane runs. No call follows once the token's `cancel()` has returned there, and no timer keeps the owner alive.
+  /// The body runs on the lane, one call at a time; the first call comes before this returns if the caller is on the
+  /// lane. No call follows once the token's `cancel()` has returned there, and no timer keeps the owner alive.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, lane: Lane = .main, _ body: @escaping @Sendable (Value) -> Void
