@@ -1,13 +1,14 @@
 import BindingProtocol
 
-/// How the hub is, for whoever asks, without a session. A report costs as much as hundreds of proposals, so there is
-/// one at a time a connection, and its text is made ten times a second at most: who asks meanwhile gets the next.
+/// Status reports; asking needs no session. A report costs as much as hundreds of proposals, so a connection has at
+/// most one question open, and the text is made at most once every `reportMilliseconds`. Later questions get the
+/// next text.
 extension HubMachine {
   struct Questions {
-    /// In the order in which they came; one a connection.
+    /// In order of arrival; one per connection.
     var waiting: [(connection: ConnectionID, session: SessionID)] = []
     var sessions: [ConnectionID: SessionID] = [:]
-    /// The report that is being sent, to the first of those who wait.
+    /// The report being sent; it goes to the first `receivers` of `waiting`.
     var text: FieldValue?
     var receivers = 0
     var nextAt: UInt64 = 0
@@ -29,14 +30,14 @@ extension HubMachine {
       questions.waiting.append((connection, session))
       return
     }
-    // Asked again before it was answered, it is the same question.
+    // A repeated question of the same session counts once.
     guard earlier != session else { return }
     error(
       .overLimit, "this connection has asked already; a report is for one session at a time", session, connection,
       isFatal: false, &output)
   }
 
-  /// Answers those who asked, if it is time, as many as a turn may.
+  /// Sends the report to waiting connections, as many as fit into one turn's bytes.
   mutating func sendReports(_ time: HubTime, _ output: inout HubOutput) {
     guard questions.deadline <= time.monotonic else { return }
     let text = questions.text ?? FieldValue(json: statusJSON(time: time))
@@ -58,7 +59,7 @@ extension HubMachine {
     questions.text = questions.receivers > 0 ? text : nil
   }
 
-  /// A message had several frames; all but the first are gone.
+  /// Refuses a message of several frames, of which the transport kept the first.
   mutating func refuseFrames(
     beginningWith first: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime,
     into output: inout HubOutput

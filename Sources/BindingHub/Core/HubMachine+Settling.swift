@@ -1,16 +1,16 @@
 import BindingProtocol
 
-/// How a drain ends: what was decided leaves for the store, and what the store took is applied, published and
-/// acknowledged.
+/// The end of a drain: decisions leave for the store, and stored batches are applied, published and acknowledged.
 extension HubMachine {
-  /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
+  /// Ends a drain. Puts one batch of decisions per model into `output.batches`, and sends the answers that need no
+  /// store.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
     if !sequencer.declared.isEmpty { recordDisagreements(&output) }
     handleWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     var next = 0
-    // One that is looked at may touch another.
+    // Handling one model may touch another.
     while next < touched.count {
       let index = touched[next]
       next += 1
@@ -41,8 +41,10 @@ extension HubMachine {
     if !verifications.isEmpty { endVerifications(time, &output) }
   }
 
-  /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and
-  /// acknowledged.
+  /// Handles the store's results. Stored batches are applied, published and acknowledged.
+  /// - Parameters:
+  ///   - results: one per batch, in the same order.
+  ///   - batches: in the order in which they left.
   public mutating func appended(
     _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
   ) {
@@ -94,7 +96,7 @@ extension HubMachine {
     publish(batch, index, &output)
   }
 
-  /// Undoes the pending batch; its proposers are asked to send again.
+  /// Undoes the pending batch and asks its writers to send their proposals again.
   mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
     let answers = model.pendingBatch.answers
@@ -104,10 +106,10 @@ extension HubMachine {
     for answer in answers { retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 
-  /// Decides what waited for the store, or for the owner.
+  /// Decides the proposals that waited for the store or for the owner.
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     touch(index)
-    // When the drain ends, its fields are numbered anew; what waits names them by the ids of today.
+    // The end of the drain renumbers the fields; waiting proposals name them by their present ids.
     guard !models[index].isAppending, !mayRenumber(index, time) else { return }
     believeLate(index, time, &output)
     raiseLastDecidedOfWaitingJoins(index, time)
@@ -125,8 +127,8 @@ extension HubMachine {
     models[index].waiting = Array(waiting)
   }
 
-  /// Whose proposal is refused also when its session is gone: its peer may have sent it again in a later one, and a
-  /// silent owner owns the model no longer.
+  /// The writer of a denied proposal. It is refused even when its session is gone: its peer may have resent it in a
+  /// later session, and a silent owner no longer owns the model.
   private func mayRefuse(_ pending: PendingApproval, _ approval: Sequencer.Approval) -> Origin? {
     guard case .denied = approval, sessions.identities[pending.origin.tag] != nil else { return nil }
     return pending.origin
@@ -139,7 +141,7 @@ extension HubMachine {
     guard let origin = sessions[proposal.session]?.identity ?? gone else { return }
     let writer = writer(origin, in: index)
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
-      // The frame was read once already, whole.
+      // The whole frame was parsed when it arrived.
       var reader = WireReader(bytes)
       guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
         return .answered

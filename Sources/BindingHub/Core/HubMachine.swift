@@ -1,73 +1,81 @@
 public import BindingProtocol
 
-/// The hub without sockets, clock or store: what comes in goes through here, what goes out lies in a `HubOutput`.
+/// The hub without sockets, clock or store: frames, ticks and store results go in, a `HubOutput` comes out.
 ///
-/// The caller drains its sockets into `receive`, then calls `finishDrain`; it appends `output.batches` to the store
-/// and tells the result with `appended`, until there are no more; then it sends the frames. Nothing is published or
-/// acknowledged before the store has it (R1).
+/// The caller passes every waiting frame to `receive`, then calls `finishDrain`. It appends `output.batches` to the
+/// store and passes the results to `appended`, until no batch is left; then it sends the frames. Nothing is
+/// published or acknowledged before it is stored (R1).
 public struct HubMachine {
   let configuration: HubConfiguration
+  /// The number of this start of the hub; peers name it in every frame.
   public let start: StartNumber
+  /// The id of the log that the hub serves.
   public let logID: LogID
+  /// The current epoch of the log.
   public internal(set) var epoch: Epoch
   var tailProven: Bool
   var sequencer: Sequencer
   var sessions = Sessions()
-  /// By place. A place whose model is gone is another's later.
+  /// By index. The index of a removed model is reused.
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
   var topics = TopicTable()
   var removals = Removals()
   let batchPool = BatchPool()
-  /// The places of the ephemeral lines among them, which are looked at with each heartbeat.
+  /// The indices of the ephemeral models, which each heartbeat visits.
   var ephemeralModels: [Int] = []
   var returning: Set<Returning> = []
-  /// Stands where a model was that nobody wrote.
+  /// A placeholder at the index of a removed model.
   let retired = ModelLog(id: "", topic: Topics.none)
-  /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.
+  /// Models to handle at the end of the drain: a decision was made, a join waits, or an answer is due.
   var touched: [Int] = []
   var isTouched: [Bool] = []
-  /// Models whose head is to be told with the next heartbeats.
+  /// Models whose head goes out with the next heartbeats.
   var recentlyChanged: Set<Int> = []
-  /// Those of them whose head this heartbeat has still to tell, how many of them at once, and when the next.
+  /// Heads that this heartbeat still has to publish, how many go at once, and when the next go.
   var headsDue: ArraySlice<Int> = []
   var headsAtOnce = 0
   var nextHeads = UInt64.max
   var withOutcomes: [SessionID] = []
-  /// Request connections at which messages wait for room, and the models of which they were not told all.
+  /// Congested request connections, with the models whose messages they missed.
   var congestedConnections: [ConnectionID: Set<Topic>] = [:]
-  /// Catch-ups that have not been told wholly.
+  /// Catch-ups that are not finished.
   var catchups: [CatchupStream] = []
-  /// Joins that wait for their turn, by session, how many they are, and how many this turn has taken.
+  /// Joins that wait for their turn, by session; their number; and how many joins this turn has handled.
   var waitingJoins: [WaitingJoins] = []
   var waitingJoinCount = 0
   var joinsHandled = 0
-  /// Prefixes whose models have not been announced wholly.
+  /// Prefixes whose models have not all been announced.
   var announcing: [Announcing] = []
   var questions = Questions()
   var heartbeatNumber: UInt64 = 0
   var nextHeartbeat: UInt64
   var lastTick: UInt64
   let startedAt: UInt64
-  /// When this life of the log began, or was found to have been begun before this hub.
+  /// When the current epoch began, or, for an older epoch, when the hub started.
   var epochBegan: UInt64
   var random: UInt64
-  /// The last question to an owner.
+  /// The token of the last approval request.
   var lastToken: UInt32 = 0
   var believedPeerAhead = false
-  /// Who has a mark in the log that this hub began with.
+  /// Identities with a last decided number in the log that this hub started with.
   var writersBefore: Set<Tag> = []
   var barriers = Barriers()
   var verifications: [Verification] = []
   var disagreements = Disagreements()
-  /// Identities that were forgotten since the caller last took them, for the store to forget.
+  /// Forgotten identities; the caller takes them and has the store forget them.
   public var forgotten: Set<Tag> = []
-  /// What the transport has counted, and how the store is, for who asks for the status.
+  /// The transport's counters and the store's status, for status reports.
   var transportCounters = TransportCounters()
   var store = StoreStatus()
   var countersOfMachine: HubCounters { sequencer.counters }
 
-  /// - Parameter epochSeed: chance for a later epoch's number.
+  /// Creates a hub with no models; `restore` adds those that the store has.
+  /// - Parameters:
+  ///   - configuration: limits, names and durations.
+  ///   - birth: what the store knows of this start.
+  ///   - time: the present time.
+  ///   - epochSeed: random bits for the number of a later epoch.
   public init(configuration: HubConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     self.configuration = configuration
     start = birth.start
@@ -85,11 +93,12 @@ public struct HubMachine {
     removals.recoveredBefore = RecoveryPoint(epoch: birth.floor.epoch, version: birth.floor.version)
   }
 
-  /// Takes in a model that the store has, before anything else.
+  /// Restores a stored model. Must precede every other call.
+  /// - Throws: `StoreError` when the stored bytes cannot be read.
   public mutating func restore(_ stored: StoredModel) throws(StoreError) {
     let index = makeModel(stored.model, from: .none)
     try models[index].restore(stored, recentLimit: configuration.recentCommits)
-    // Now, and not when somebody waits: of a million fields it takes a while.
+    // Computed now, not while a peer waits: a million fields take a while.
     _ = models[index].fields.digest()
     writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
     if models[index].records > 0, models[index].lastEpoch != epoch {
@@ -98,9 +107,10 @@ public struct HubMachine {
     if models[index].fields.valueCount == 0 || isWorn(models[index]) { touch(index) }
   }
 
+  /// What was received, refused, dropped and repaired since the start.
   public var counters: HubCounters { sequencer.counters }
 
-  /// When `tick` is due, on the monotonic clock.
+  /// When `tick` is due next, in milliseconds of the monotonic clock.
   public var nextDeadline: UInt64 {
     if isStreaming { return lastTick }
     var deadline = min(nextHeartbeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
@@ -120,7 +130,7 @@ public struct HubMachine {
 
   // MARK: Input
 
-  /// Takes one frame from a request connection.
+  /// Handles one frame from a request connection. A malformed frame ends the session that sent it.
   public mutating func receive(
     _ frame: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime, into output: inout HubOutput
   ) {
@@ -184,7 +194,7 @@ public struct HubMachine {
     }
   }
 
-  /// Whether a frame of a session may be heard; renews its lease.
+  /// Checks that a frame belongs to an open session of this start and connection, and renews the session's lease.
   private mutating func admit(
     _ header: PeerHeader, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) -> Bool {
@@ -198,7 +208,7 @@ public struct HubMachine {
     let isKnown = sessions.with(header.session) { session -> Bool in
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
-      // What its owner has answered counts all the same: else a model would be taken from it for its silence.
+      // An owner's answer counts even now: the model would otherwise be taken from it as silent.
       return !session.isOver || header.kind == .approval
     }
     guard isKnown == true else {
@@ -210,14 +220,14 @@ public struct HubMachine {
     return true
   }
 
-  /// A frame that does not follow the grammar ends the session that sent it; the others hear nothing of it.
+  /// A malformed frame ends the session that sent it; other sessions are not affected.
   mutating func refuse(
     _ problem: WireError, session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
     sequencer.counters.malformedFrames += 1
     let owns = sessions[session]?.connection == connection
     error(problem.code, problem.description, session, connection, &output)
-    // It may come back: what it was told is not forgotten.
+    // The peer may say hello again, so its outcomes are kept.
     if owns { end(session, time: time, forgetting: false) }
   }
 
@@ -249,16 +259,16 @@ public struct HubMachine {
 }
 
 extension HubMachine {
-  /// The model that has a topic now.
+  /// The id of the model that has this topic; nil: none.
   public func modelID(of topic: Topic) -> String? { index(of: topic).map { models[$0].id } }
 
-  /// The topic of a model; nil if nobody has named it.
+  /// The topic of a model; nil: the hub does not know the model.
   public func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
 
-  /// Whether what a session says counts: it has not ended, and need not say hello again.
+  /// Whether a session is open and need not say hello again.
   public func hasOpenSession(_ session: UInt64) -> Bool { sessions[session]?.isOver == false }
 
-  /// The stored version of a model and its digest; nil if nobody has named it.
+  /// The stored version and digest of a model; nil: the hub does not know the model.
   public func head(of model: String) -> (version: Version, digest: UInt64)? {
     modelIndex[model].map { (models[$0].version, models[$0].fields.digest()) }
   }

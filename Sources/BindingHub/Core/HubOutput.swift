@@ -1,39 +1,45 @@
 public import BindingProtocol
 
-/// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain, so
-/// that steady work allocates nothing.
+/// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain,
+/// so steady work allocates nothing.
 public struct HubOutput: Sendable {
+  /// Where a frame goes.
   public enum Destination: Sendable, Hashable {
+    /// All subscribers of the frame's topic.
     case publish
+    /// One request connection.
     case connection(ConnectionID)
   }
   private var writer = WireWriter(reserving: 65_536)
   private var frames: [(destination: Destination, start: Int, end: Int)] = []
-  /// To be appended to the store, then told back through `HubMachine.appended`.
+  /// Batches for the store; their results go to `HubMachine.appended`.
   public var batches: [Batch] = []
-  /// Request connections to be ended, after the frames were sent.
+  /// Request connections to end after the frames are sent.
   public var disconnect: [ConnectionID] = []
-  /// Publish connections to be ended.
+  /// Publish connections to end.
   public var cut: [SubscriberID] = []
-  /// Models to be loaded from the store and given back through `HubMachine.reloaded`.
+  /// Models to load from the store; they go to `HubMachine.reloaded`.
   public var reload: [String] = []
-  /// Set when acknowledged commits are missing: to be noted in the store before the batches are.
+  /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
   public var newEpoch: Epoch?
-  /// The store gave back what cannot be read: the hub cannot go on.
+  /// Set when stored bytes cannot be read; the hub cannot continue.
   public var failure: StoreError?
-  /// Worth a line in the log.
+  /// Events for the hub's log.
   public var notices: [HubNotice] = []
 
+  /// An empty output.
   public init() {}
 
+  /// Whether there is nothing to send, store, load or end.
   public var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
   }
 
+  /// The number of frames to send.
   public var frameCount: Int { frames.count }
   var byteCount: Int { writer.count }
 
-  /// Hands each frame to `body`, in order; the bytes are valid during the call.
+  /// Passes each frame to `body`, in order. The bytes are valid during the call only.
   public func forEachFrame(_ body: (Destination, UnsafeRawBufferPointer) -> Void) {
     writer.withUnsafeBytes { bytes in
       for frame in frames {
@@ -42,6 +48,7 @@ public struct HubOutput: Sendable {
     }
   }
 
+  /// Empties the output and keeps its memory.
   public mutating func removeAll() {
     writer.removeAll()
     frames.removeAll(keepingCapacity: true)
@@ -60,7 +67,7 @@ public struct HubOutput: Sendable {
     frames.append((destination, start, writer.count))
   }
 
-  /// Sends the frame that was written last to another destination too.
+  /// Sends the last written frame to another destination as well.
   mutating func repeatLastFrame(to destination: Destination) {
     guard let last = frames.last else { return }
     frames.append((destination, last.start, last.end))
@@ -73,14 +80,14 @@ public struct HubOutput: Sendable {
   }
 }
 
-/// Something that whoever runs the hub wants to know. Peers are named with the beginning of their tag.
+/// An event for the hub's operator. Peers are named with the beginning of their tag.
 public enum HubNotice: Sendable, Hashable {
-  /// A peer had other values than the hub at the same version; it found out by itself and took the model anew.
+  /// A peer had other values than the hub at the same version, noticed it, and loaded the model again.
   case healed(peer: String, model: String, version: Version)
-  /// A peer has more of an older life than the hub, which asks nobody for it.
+  /// A peer is ahead in an older epoch, and the hub does not recover from peers.
   case ahead(peer: String, model: String, version: Version, here: Version)
-  /// A comparison found that a peer has other values than the hub at the same version.
+  /// A comparison found a peer with other values than the hub at the same version.
   case differs(peer: String, model: String, version: Version)
-  /// A peer declares fields otherwise than the model's description.
+  /// A peer's declaration of fields differs from the model's description.
   case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

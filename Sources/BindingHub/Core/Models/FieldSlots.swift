@@ -1,54 +1,54 @@
 import BindingProtocol
 
-/// One field of a model at the hub: what is stored of it, and where what has been decided but not yet stored is.
+/// One field of a model at the hub: its stored state, and the index of what the pending batch has decided of it.
 ///
-/// A deleted field keeps its slot and the version of its deletion, so that every delta within an epoch can be computed
-/// and nothing that was deleted comes back. There may be millions, so what many share, and what few have, lies
+/// A deleted field keeps its slot and the version of its deletion, so that every delta within an epoch can be
+/// computed and no deleted field comes back. A model may have millions of slots, so shared and rare data live
 /// elsewhere.
 struct FieldSlot {
   let name: String
-  /// Reused from value to value.
+  /// The buffer is reused from value to value.
   fileprivate(set) var value: [UInt8] = []
-  /// Who wrote it, and in which life of the log.
+  /// The writer, and the epoch of the log in which it wrote.
   fileprivate(set) var source = FieldSource.nobody
   /// The version of the stored value or deletion; 0: never written.
   fileprivate(set) var version: Version = 0
   fileprivate(set) var time: UInt64 = 0
-  /// The last proposal that named it, counted by the sequencer: a field stands once in a proposal.
+  /// The last proposal that named it, counted by the sequencer: a proposal names a field at most once.
   var namedBy: UInt64 = 0
   fileprivate var digest: UInt64 = 0
   fileprivate(set) var number: ProposalNumber = 0
-  /// Where what the pending batch has decided of it is, -1: nothing.
+  /// The index of what the pending batch has decided of the field; -1: nothing.
   fileprivate var decision: Int32 = -1
   fileprivate(set) var hasValue = false
-  /// A default that yielded to nothing yet: a recovery may replace it.
+  /// Set by `setIfAbsent` and not written since: a recovery may replace it.
   var isWeak = false
   fileprivate var isDigestStale = false
 
   fileprivate init(name: String) { self.name = name }
 
-  /// What it is if the pending batch is stored. The value itself lies in the body that is being written.
+  /// The field's state once the pending batch is stored. The value itself is in the body being written.
   struct Decided {
     var version: Version = 0
     var hasValue = false
     var value = 0..<0
-    /// Who wrote it, among the model's writers.
+    /// The writer's index among the model's writers.
     var writer = 0
   }
 
   var origin: Origin { source.origin }
-  /// The life of the log in which it was written.
+  /// The epoch of the log in which it was written.
   var epoch: Epoch { source.epoch }
 
-  /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
+  /// The position of the stored state among the log's old epochs; nil if it was written in the current one.
   func oldPoint(in epoch: Epoch) -> RecoveryPoint? {
     version > 0 && self.epoch != epoch ? RecoveryPoint(epoch: self.epoch, version: version) : nil
   }
 
-  /// The stored value; nil if there is none.
+  /// The stored value; nil: none.
   var fieldValue: FieldValue? { hasValue ? FieldValue(bytes: value) : nil }
 
-  /// - Returns: whether the digest was that of the value before, until now.
+  /// - Returns: whether the digest was up to date until now.
   fileprivate mutating func store(
     _ newValue: UnsafeRawBufferPointer?, from source: FieldSource, version: Version, number: ProposalNumber,
     time: UInt64
@@ -78,23 +78,23 @@ struct FieldSlot {
   }
 }
 
-/// The fields of a model by their ids, found by name when a name is given.
+/// The fields of a model by id, and by name where a name is given.
 struct FieldSlots {
   private(set) var slots: [FieldSlot] = []
   private var ids = NameTable()
   private var sources = FieldSources()
   /// What the pending batch has decided, in the order in which fields were first touched.
   private var decisions: [FieldSlot.Decided] = []
-  /// Fields that have a value.
+  /// The number of fields that have a value.
   private(set) var valueCount = 0
-  /// The same as people count them: the description is none, unless there is nothing else.
+  /// The number of fields to show to people: the description counts only when it is alone.
   var countedValues: Int {
     let isDescribed = descriptionID != .max && slots[Int(descriptionID)].hasValue
     return isDescribed && valueCount > 1 ? valueCount - 1 : valueCount
   }
   private var storedDigest: UInt64 = 0
   private var stale: [FieldID] = []
-  /// The field that holds the description; `FieldID.max` while nobody has named it.
+  /// The field that holds the description; `FieldID.max` while it has no id.
   private(set) var descriptionID = FieldID.max
 
   var count: Int { slots.count }
@@ -117,13 +117,13 @@ struct FieldSlots {
     ids.find(hash) { slots[Int($0)].name.hasBytes(name) }
   }
 
-  /// Makes room for so many fields while there are none.
+  /// Makes room for N fields while there are none.
   mutating func reserve(_ fields: Int) {
     slots.reserveCapacity(fields)
     ids.reserve(fields)
   }
 
-  /// The id of a name, which gets the next one if it has none.
+  /// The id of a name. A new name gets the next id.
   mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
     let hash = NameTable.hash(name)
     return find(name, hash) ?? add(String(decoding: name, as: UTF8.self), hash)
@@ -139,7 +139,7 @@ struct FieldSlots {
     return id
   }
 
-  /// Takes back names whose batch was not stored.
+  /// Removes the names of a batch that was not stored.
   mutating func truncate(to count: Int) {
     while slots.count > count {
       let id = FieldID(slots.count - 1)
@@ -149,7 +149,7 @@ struct FieldSlots {
     }
   }
 
-  /// Leaves only these fields, in their order, and numbers them from 0 on.
+  /// Keeps only these fields, in their order, and renumbers them from 0.
   mutating func keep(_ kept: [FieldID]) {
     var left = FieldSlots()
     left.storedDigest = digest()
@@ -163,10 +163,10 @@ struct FieldSlots {
     self = left
   }
 
-  /// The source of what this writer wrote in this life of the log; the same object as long as a field has it.
+  /// The source for a writer in an epoch of the log; the same object as long as a field refers to it.
   mutating func source(of origin: Origin, in epoch: Epoch) -> FieldSource { sources.of(origin, epoch) }
 
-  /// Stores a value or, with nil, a deletion.
+  /// Stores a value; nil stores a deletion.
   mutating func store(
     _ value: UnsafeRawBufferPointer?, in id: FieldID, from source: FieldSource, version: Version,
     number: ProposalNumber, time: UInt64
@@ -176,7 +176,7 @@ struct FieldSlots {
     if slots[index].store(value, from: source, version: version, number: number, time: time) { stale.append(id) }
   }
 
-  /// The digest of all stored values: only what changed since the last time is computed.
+  /// The digest of all stored values. Only what changed since the last call is computed.
   mutating func digest() -> UInt64 {
     for id in stale {
       let index = Int(id)
@@ -191,7 +191,7 @@ struct FieldSlots {
 
   // MARK: What the pending batch has decided
 
-  /// What a field is if the pending batch is stored; the same as what is stored while the batch does not name it.
+  /// A field's state once the pending batch is stored; the stored state while the batch does not name the field.
   func decided(_ id: FieldID) -> FieldSlot.Decided {
     let index = slots[Int(id)].decision
     guard index < 0 else { return decisions[Int(index)] }
@@ -201,13 +201,13 @@ struct FieldSlots {
   /// Whether the pending batch changes a field.
   func isDecided(_ id: FieldID) -> Bool { slots[Int(id)].decision >= 0 }
 
-  /// The version that a field has if the pending batch is stored.
+  /// A field's version once the pending batch is stored.
   func decidedVersion(_ id: FieldID) -> Version {
     let index = slots[Int(id)].decision
     return index < 0 ? slots[Int(id)].version : decisions[Int(index)].version
   }
 
-  /// Decides a field, or takes a decision back: a field that is as it is stored has none.
+  /// Decides a field. A decision equal to the stored state removes the earlier one.
   mutating func decide(_ id: FieldID, _ decided: FieldSlot.Decided) {
     let index = Int(slots[Int(id)].decision)
     if decided.version == slots[Int(id)].version {
@@ -220,7 +220,7 @@ struct FieldSlots {
     }
   }
 
-  /// The pending batch is over, with no field still named by it.
+  /// Ends the pending batch. No field may refer to a decision any more.
   mutating func endDecisions() {
     decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)
   }

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// Who wrote fields, in which life of the log: one of these for all fields of which that is the same.
+/// The writer of fields and the epoch of the log in which it wrote, shared by all fields for which both are equal.
 final class FieldSource: Sendable {
   let origin: Origin
   let epoch: Epoch
@@ -9,11 +9,11 @@ final class FieldSource: Sendable {
     (self.origin, self.epoch) = (origin, epoch)
   }
 
-  /// That of fields that were never written.
+  /// The source of fields that were never written.
   static let nobody = FieldSource(.none, 0)
 }
 
-/// The sources of a model's fields, each once. Those that no field has any more go now and then.
+/// The sources of a model's fields, each once. Unused sources are dropped now and then.
 struct FieldSources {
   private struct Meaning: Hashable {
     let origin: Origin
@@ -24,7 +24,7 @@ struct FieldSources {
   private var limit = 16
 
   mutating func of(_ origin: Origin, _ epoch: Epoch) -> FieldSource {
-    // Most fields of most models have one writer: that needs no table.
+    // Most models have one writer, which needs no table.
     if last.epoch == epoch, last.origin == origin { return last }
     let meaning = Meaning(origin: origin, epoch: epoch)
     if last !== FieldSource.nobody {

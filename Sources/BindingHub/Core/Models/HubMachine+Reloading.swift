@@ -1,8 +1,9 @@
 import BindingProtocol
 
-/// Models that are read from the store again, since nobody knows what became of their batch.
+/// Models that are read from the store again because the result of their batch is unknown.
 extension HubMachine {
-  /// Takes a model from the store, after an append whose end is unknown: it is the truth, whatever we had decided.
+  /// Replaces a model by what the store has, after an append with an unknown result. The stored state wins over
+  /// every decision of this hub.
   public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
     guard let index = modelIndex[stored.model] else { return }
     if models[index].removal?.isUnderWay == true, stored.chunks.isEmpty, stored.batches.isEmpty {
@@ -23,8 +24,8 @@ extension HubMachine {
     finishDrain(time: time, into: &output)
   }
 
-  /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
-  /// the head, and catches up.
+  /// Applies what other hubs have stored meanwhile. Compacted commits can no longer be published: the joined peers
+  /// get the head, and catch up.
   private mutating func apply(
     _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
   ) throws(StoreError) {
@@ -45,7 +46,7 @@ extension HubMachine {
     for batch in stored.batches where batch.record > model.records { apply(batch, index, &output) }
   }
 
-  /// Takes in a batch that another hub has stored, or that this one did not know to be stored.
+  /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
   mutating func apply(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return renumbered(batch, index, &output) }
     models[index].apply(batch, recentLimit: configuration.recentCommits)

@@ -1,42 +1,41 @@
 import BindingProtocol
 
-/// A model on its way out of the log.
+/// The removal of a model from the log.
 struct Removal {
-  /// Whether the store has its batch; until then it may be needed again, and stays.
+  /// Whether the store has its batch. Until then the model may be needed again, and stays.
   var isUnderWay = false
-  /// Joins that came meanwhile: they are for the model that is made after it.
+  /// Joins that arrived meanwhile. They are for the model that is made after the removal.
   var joins: [(session: SessionID, join: Join)] = []
 }
 
-/// What the hub knows of models that are gone, and which are going.
+/// What the hub knows of removed models and of those being removed.
 struct Removals {
   var floor = LogFloor.none
-  /// That of ephemeral lines, which have a life of their own.
+  /// The floor of ephemeral models, which have an epoch of their own.
   var ephemeralFloor: Version = 0
-  /// Models to be removed, and how many of them the store has now.
+  /// Models to remove, and how many removals the store has now.
   var waiting: [Int] = []
   var underWay = 0
   static let most = 256
-  /// Places without a model: those that may be taken, and those that something may still point at until the next
-  /// heartbeat.
+  /// Free indices, and those that may still be referred to until the next heartbeat.
   var free: [Int] = []
   var freed: [Int] = []
-  /// Of a model that is not there, who comes with no more than this is not asked for it: it was removed.
+  /// For a model that is not here, a replica at or before this point is not asked for: the model was removed.
   var recoveredBefore = RecoveryPoint.beginning
-  /// Models that were removed while peers may still be asked for what this hub lacks: nobody is asked for them.
+  /// Models that were removed while peers may still be asked for what this hub lacks; no peer is asked for these.
   var names: Set<String> = []
   static let mostNames = 100_000
 }
 
-/// Models that are deleted wholly go, and give back their name, their room and their memory.
+/// A model that is deleted entirely gives back its name, its topic's room and its memory.
 ///
-/// A model goes when nothing in it has a value, no session has joined it, and every identity that has a mark in it has
-/// confirmed all that was decided of it: then no repeat of a proposal can come, and a join tells where that identity
-/// stands (R8). What a peer may still have of it lies below the floor at which later models begin.
+/// A model is removed when no field has a value, no session has joined it, and every identity with a last decided
+/// number in it has confirmed all its outcomes. Then no proposal can be repeated, and a join names the identity's
+/// number (R8). A replica of it that a peer still has lies below the floor at which later models begin.
 extension HubMachine {
   // MARK: Making
 
-  /// - Parameter beginning: where its log begins; that of a model that is restored says so itself.
+  /// - Parameter beginning: where its log begins; a restored model's own records say so.
   mutating func makeModel(_ id: String, ephemeral: EphemeralState? = nil, from beginning: LogFloor) -> Int {
     let index = removals.free.popLast() ?? models.count
     let model = ModelLog(
@@ -51,7 +50,7 @@ extension HubMachine {
     return index
   }
 
-  /// A model that nobody has written, for who joins it.
+  /// Makes a model without commits, for the first join that names it.
   mutating func makeModel(_ id: String) -> Int {
     let index = makeModel(id, from: removals.floor)
     let floor = RecoveryPoint(epoch: epoch, version: removals.floor.version)
@@ -60,9 +59,10 @@ extension HubMachine {
     return index
   }
 
-  /// The model of that id for who joins it, where there is room for one more.
+  /// Makes the model that a join names.
+  /// - Throws: `Refusal` when the hub has no room for one more.
   mutating func makeModelIfRoom(_ id: String, for maker: Tag) throws(Refusal) -> Int {
-    // An ephemeral line may come with its model.
+    // An ephemeral model may need its stored model made too.
     let count = Names.isEphemeral(id) && modelIndex[Names.model(ofEphemeral: id)] == nil ? 2 : 1
     let limit = configuration.limits.maxModels
     guard modelIndex.count + count <= limit else {
@@ -85,18 +85,19 @@ extension HubMachine {
     return index
   }
 
-  /// A hub that is to hold fewer models than this may have one peer make all of them.
+  /// A hub limited to fewer models than this lets one peer make all of them.
   private static let fewModels = 1_000
 
   // MARK: Going
 
-  /// A session has left a model, or nobody is to ask about its numbers any more: it is looked at when the drain ends.
+  /// A session has left the model, or an identity was forgotten: the end of the drain checks whether the model is
+  /// gone.
   mutating func touchIfLeft(_ index: Int) {
     if models[index].sessions.isEmpty, models[index] !== retired { touch(index) }
   }
 
-  /// Takes a model out that nobody needs: at once if the store has nothing of it, else when it has the batch that says
-  /// so.
+  /// Removes a model without use: immediately if the store has nothing of it, else once the store has the batch
+  /// that removes it.
   mutating func removeIfGone(_ index: Int) {
     let model = models[index]
     guard model !== retired, model.removal == nil, isGone(index) else { return }
@@ -114,12 +115,13 @@ extension HubMachine {
       !model.hasForgottenWriter,
       model.counterpart == nil || model.ephemeral != nil, !returning.contains(where: { $0.model == index })
     else { return false }
-    // Numbers that replicas have seen and this log has not decided are not to be carried out.
+    // Proposals that replicas saw decided and this log did not must end as unknown: the model stays to remember
+    // them.
     guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }
     return model.writers.allSatisfy { $0.origin.tag == .none || $0.isConfirmed }
   }
 
-  /// Has the store remove some of those that wait for it.
+  /// Sends waiting removals to the store, at most `Removals.most` at a time.
   mutating func removeWaiting(_ time: HubTime, _ output: inout HubOutput) {
     while removals.underWay < Removals.most, !removals.waiting.isEmpty, time.monotonic >= sequencer.storeFullUntil {
       let index = removals.waiting.removeLast()
@@ -136,14 +138,14 @@ extension HubMachine {
     }
   }
 
-  /// The place of a model, or of that of an ephemeral line, which the store is removing.
+  /// The index of a model, or of an ephemeral model's stored model, that the store is removing.
   func indexOfRemoval(_ name: String) -> Int? {
     guard removals.underWay > 0 else { return nil }
     let index = modelIndex[Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name]
     return index.flatMap { models[$0].removal?.isUnderWay == true ? $0 : nil }
   }
 
-  /// The store has removed a model. Who has joined it meanwhile has joined the one that is made now.
+  /// The store has removed a model. Joins that arrived meanwhile make a new one.
   mutating func removed(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let joins = models[index].removal?.joins ?? []
     removals.underWay -= 1
@@ -154,20 +156,20 @@ extension HubMachine {
     for (session, join) in joins { joinModel(join, session, time, &output) }
   }
 
-  /// While peers are asked for what this hub lacks, it remembers what was removed, so that it is not brought back. Of
-  /// more than so many models it asks nobody for what it does not have.
+  /// Remembers a removed model while peers may be asked for what this hub lacks, so that it is not recovered. Past
+  /// `Removals.mostNames` no missing model is asked for.
   private mutating func recordRemoved(_ name: String) {
     removals.names.insert(name)
     if removals.names.count > Removals.mostNames { recoverNoRemoved() }
   }
 
-  /// From here on nobody is asked for a model that is not there, unless it has more than the floor.
+  /// From now on no peer is asked for a missing model, unless its replica is beyond the floor.
   mutating func recoverNoRemoved() {
     removals.recoveredBefore = RecoveryPoint(epoch: epoch, version: removals.floor.version)
     removals.names.removeAll()
   }
 
-  /// A model whose removal was not stored is as it was.
+  /// Keeps a model whose removal was not stored.
   mutating func keepRemoved(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard let removal = models[index].removal, removal.isUnderWay else { return }
     removals.underWay -= 1
@@ -176,7 +178,7 @@ extension HubMachine {
     for (session, join) in removal.joins { joinModel(join, session, time, &output) }
   }
 
-  /// Takes a model out of memory. Its topic is never used again, its place is.
+  /// Removes a model from memory. Its topic is never reused; its index is.
   private mutating func remove(_ index: Int) {
     let model = models[index]
     modelIndex[model.id] = nil

@@ -1,27 +1,28 @@
 import BindingProtocol
 
-/// Names of deleted fields are used up until they are given back: then the fields that are left are numbered anew.
+/// Names of deleted fields stay in use until the hub gives them back: it then renumbers the remaining fields.
 ///
-/// The new numbers are a record of the model's log, so that every batch after it means the same to everyone; of an
-/// ephemeral line, which has no log, they are in memory only. They come under a new topic, and who has joined the model
-/// says hello again, and joins it knowing no number.
+/// The new numbers are a record in the model's log, so every later batch means the same to every reader; an
+/// ephemeral model, which has no log, keeps them in memory only. They come under a new topic. Each joined peer says
+/// hello again, and joins the model without a known name.
 extension HubMachine {
-  /// Whether so many names of a model are of deleted fields that they are worth giving back.
+  /// Whether a model has enough names of deleted fields to give them back.
   func isWorn(_ model: ModelLog) -> Bool {
     let limit = configuration.limits.maxModelFields
     if let most = configuration.maxDeletedNames { return model.spareNames >= max(most, 1) }
     return model.fields.count >= limit * 3 / 4 && model.spareNames >= max(limit / 8, 1)
   }
 
-  /// Whether that may be done now: nothing is decided that is not stored, and nobody is asked for anything, nor will be
-  /// soon: what was deleted is not forgotten while somebody may bring it back.
+  /// Whether the model may be renumbered now: every decision is stored and no recovery is under way or expected. A
+  /// deletion must not be forgotten while a peer may still offer the field.
   func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
     let isLate = model.ephemeral != nil || time.monotonic >= renumbersFrom
     return isLate && isWorn(model) && model.removal == nil && model.isSettled && !model.isBusy && topics.hasRoom
   }
 
-  /// Whether it only waits for the store to have room, or for those to come who may bring something back.
+  /// Whether renumbering waits only for room in the store, or for the end of the time in which peers may offer
+  /// fields.
   func waitsToRenumber(_ index: Int, _ time: HubTime) -> Bool {
     time.monotonic < renumbersFrom && models[index].ephemeral == nil && isWorn(models[index])
   }
@@ -31,18 +32,18 @@ extension HubMachine {
     return max(sequencer.storeFullUntil, isEarlyUntil)
   }
 
-  /// Numbers the fields that are left of a model anew: one that is stored, by a batch that says which they are. An
-  /// ephemeral line ends with the hub's process, and with it all who know its numbers: it needs none.
+  /// Renumbers the remaining fields. A stored model does so by a batch that lists them. An ephemeral model needs
+  /// none: it ends with the hub's process, as do all who know its numbers.
   mutating func renumber(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
     guard model.ephemeral != nil else { return output.batches.append(renumbering(of: index)) }
-    // What was decided is told while it is heard.
+    // Outcomes leave before their sessions end.
     sendOutcomes(&output)
     model.renumber(model.idsToKeep)
     endRenumbering(of: index, &output)
   }
 
-  /// The batch that says which fields are left.
+  /// The batch that lists the remaining fields.
   private func renumbering(of index: Int) -> Batch {
     let model = models[index]
     model.isAppending = true
@@ -50,7 +51,7 @@ extension HubMachine {
       of: model.id, record: model.records + 1, epoch: epoch, version: model.version, kept: model.idsToKeep)
   }
 
-  /// The store has it.
+  /// The store has the renumbering batch.
   mutating func renumbered(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
     let model = models[index]
     model.apply(batch, recentLimit: configuration.recentCommits)
@@ -64,13 +65,13 @@ extension HubMachine {
     endSessions(in: index, &output)
   }
 
-  /// Has all who joined a model say hello again; until then they are in it, without being told anything.
+  /// Makes every joined peer say hello again. Until then their sessions stay in the model but receive nothing.
   mutating func endSessions(in index: Int, _ output: inout HubOutput) {
     let model = models[index]
     let old = model.topic
     topics.release(old)
     model.topic = topics.assign(index)
-    // Of what was deleted and forgotten nobody may bring back what it has.
+    // A peer must not offer fields whose deletion is forgotten.
     model.storedFrom = RecoveryPoint(epoch: epoch, version: model.version)
     for waiting in model.waiting {
       sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }

@@ -1,12 +1,12 @@
 import BindingProtocol
 
-/// Names of deleted fields, which are given back when there are many: the fields that are left get other ids.
+/// Gives back the names of deleted fields when there are many; the remaining fields get other ids.
 extension ModelLog {
-  /// Names of deleted fields that can be given back at least. Of a described one it stays known that it was deleted:
-  /// its default must not be written again.
+  /// The least number of names that can be given back. A described field stays known as deleted, so that its
+  /// default is not written again.
   var spareNames: Int { max(0, fields.count - fields.valueCount - storedRules.rules.count - 1) }
 
-  /// The ids of the fields that stay.
+  /// The ids of the fields that remain.
   var idsToKeep: [FieldID] {
     (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
@@ -14,13 +14,13 @@ extension ModelLog {
     }
   }
 
-  /// Forgets all fields but these, which are numbered from 0 on. Nothing is in the pending batch.
+  /// Drops all fields but these, and renumbers them from 0. The pending batch must be empty.
   func renumber(_ kept: [FieldID]) {
     guard kept.last.map({ Int($0) < fields.count }) ?? true else { return }
     fields.keep(kept)
     ruleIndices.removeAll()
     broughtBack.keep(kept)
-    // What was deleted up to here is known to nobody.
+    // Deletions up to here are no longer known.
     deltasFrom = version
     forgetRecent()
   }

@@ -1,87 +1,89 @@
 import BindingProtocol
 
-/// One model at the hub: the stored fields, the writers' marks, and the batch that is being decided or stored.
+/// One model at the hub: its stored fields, its writers' last decided numbers, and the batch being decided or
+/// stored.
 ///
-/// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only
-/// the machine has references. Its properties are marked `@exclusivity(unchecked)`: the machine is one value, used by
-/// one thread, and the checks at run time cost a fifth of the hub's throughput.
+/// A class, because sessions, joins and the sequencer all work on one model at a time and the machine holds many;
+/// only the machine has references. Its properties are `@exclusivity(unchecked)`: the machine is one value, used by
+/// one thread, and the run-time checks cost a fifth of the hub's throughput.
 final class ModelLog {
-  /// The model's id; of an ephemeral line its name.
+  /// The model's id; an ephemeral model's name.
   let id: String
   @exclusivity(unchecked) var topic: Topic
-  /// What an ephemeral line has besides; nil: this is the stored line.
+  /// The additional state of an ephemeral model; nil: a stored model.
   let ephemeral: EphemeralState?
-  /// The place of the model's other line; nil: nobody has joined it.
+  /// The index of the ephemeral or stored counterpart; nil: none was made.
   @exclusivity(unchecked) var counterpart: Int?
-  /// Who is asked before a write of anybody else's is carried out.
+  /// The owner, which must approve every other peer's write.
   @exclusivity(unchecked) var owner: Tag?
-  /// The proposal that its owner is asked about.
+  /// The proposal for which the owner's approval is awaited.
   @exclusivity(unchecked) var pendingApproval: PendingApproval?
   @exclusivity(unchecked) var fields = FieldSlots()
   @exclusivity(unchecked) var version: Version = 0
-  /// Batches that this log holds, the life of the last one, and the wall time of the last that changed a field.
+  /// The number of the log's last record, its epoch, and the wall time of the last record that changed a field.
   @exclusivity(unchecked) var records: UInt64 = 0
   @exclusivity(unchecked) var lastEpoch: Epoch = 0
   @exclusivity(unchecked) var lastTime: UInt64 = 0
-  /// Where it began: the floor of the log, if it was made in this start of the hub.
+  /// Where the log begins: the floor, if the model was made in this start of the hub.
   let beginning: LogFloor
-  /// What was deleted up to here may be forgotten: it is told to nobody as a delta.
+  /// Deletions up to here may be forgotten, so no delta begins before this version.
   @exclusivity(unchecked) var deltasFrom: Version
   @exclusivity(unchecked) private(set) var writers: [WriterRecord] = []
   @exclusivity(unchecked) private var writerIndex: [Tag: Int] = [:]
   @exclusivity(unchecked) private var forgetting: Set<Tag> = []
 
-  /// Sessions that joined, and those among them that are served on the request connection.
+  /// Joined sessions, and those among them that are served on the request connection.
   @exclusivity(unchecked) var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
   @exclusivity(unchecked) var routed: Set<SessionID> = []
-  /// Counts what may give a session another place here, or none.
+  /// Counts changes that may move a session's seat or end it.
   @exclusivity(unchecked) private(set) var seating: UInt64
   /// Sessions whose join waits for a subscription, a recovery or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
-  /// Heartbeats in which the head is still to be told (R7).
+  /// The heartbeats that still have to publish the head (R7).
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
-  /// The mark of a writer that has not confirmed all of it was forgotten here, for want of room, and not in the store.
+  /// A writer with unconfirmed outcomes was forgotten here for want of room, but not in the store.
   @exclusivity(unchecked) var hasForgottenWriter = false
 
   private let pool: BatchPool
-  /// To be read at any time; written to only after `borrowBatch`.
+  /// Readable at any time; writable only after `borrowBatch`.
   @exclusivity(unchecked) private(set) var pendingBatch: PendingBatch
   @exclusivity(unchecked) var isAppending = false
-  /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
+  /// Proposals that arrived while a batch is being stored or the owner is being asked.
   @exclusivity(unchecked) var waiting: [Waiting] = []
   @exclusivity(unchecked) var recovery: Recovery?
-  /// Whose replicas were asked for in this life of the log.
+  /// Replicas that this hub has asked for in the current epoch.
   @exclusivity(unchecked) var asked = AskedReplicas()
-  /// The furthest point of an old life that the store had when this life began. Only what is later can still help.
+  /// The furthest point of an old epoch that the store had when the current one began. Only later replicas can
+  /// help.
   @exclusivity(unchecked) var storedFrom: RecoveryPoint?
-  /// Where in an old life the fields stood that were brought back since.
+  /// The positions in an old epoch from which fields were recovered.
   @exclusivity(unchecked) var broughtBack = BroughtBack()
-  /// By writer: the highest number that a replica showed to have been committed in an older life. It raises no mark:
-  /// what is sent again up to there ends as unknown.
+  /// By writer: the highest number that a replica showed as committed in an older epoch. It does not raise the last
+  /// decided number: a resent proposal up to it ends as unknown.
   @exclusivity(unchecked) private(set) var seenNumbers: [Tag: ProposalNumber] = [:]
 
-  /// What the description asks of the fields, with what the pending batch has decided of it, and as it is stored.
+  /// The description's rules with the pending batch's decisions, and as stored.
   @exclusivity(unchecked) var rules = RulesInForce()
   @exclusivity(unchecked) var storedRules = RulesInForce()
-  /// Those before the last commit that changed the description.
+  /// The rules before the last commit that changed the description.
   @exclusivity(unchecked) var rulesBefore = RulesInForce()
   @exclusivity(unchecked) var lastRulesTurn: UInt32 = 0
-  /// By field, as far as rules were looked for.
+  /// By field, for those whose rule was looked up.
   @exclusivity(unchecked) var ruleIndices: [CachedRuleIndex] = []
 
-  /// The fields that the last commits touched.
+  /// The fields that the most recent commits touched.
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
   @exclusivity(unchecked) private var recentSince: Version
 
-  /// How it goes on its way out, if it does.
+  /// The model's removal, while it is under way.
   @exclusivity(unchecked) var removal: Removal?
-  /// Whose join made it in this start of the hub.
+  /// The identity whose join made the model in this start of the hub.
   @exclusivity(unchecked) var maker: Tag?
 
   /// - Parameters:
-  ///   - beginning: the version and record after which it begins.
-  ///   - pool: where the batches lie that nobody needs now; models of one hub share it.
+  ///   - beginning: the version and record after which the log begins.
+  ///   - pool: unused batches, shared by the models of one hub.
   init(
     id: String, topic: Topic, ephemeral: EphemeralState? = nil, beginning: LogFloor = .none,
     pool: BatchPool = BatchPool()
@@ -94,7 +96,7 @@ final class ModelLog {
     self.beginning = beginning
     (version, records, deltasFrom) = (beginning.version, beginning.record, beginning.version)
     recentSince = beginning.version
-    // No seat in one model is ever taken for one in another, which has its place later.
+    // A seat in one model never matches one in another model that reuses the index.
     seating = UInt64(topic) << 32
   }
 
@@ -115,16 +117,16 @@ final class ModelLog {
 
   func lastStored(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].lastStored } ?? 0 }
 
-  /// A replica shows that proposals of a writer up to this number were decided in an older life.
+  /// Records that proposals of a writer up to this number were decided in an older epoch.
   func see(_ number: ProposalNumber, of tag: Tag) {
     guard seenNumbers.count < ModelLog.mostSeenNumbers || seenNumbers[tag] != nil else { return }
     seenNumbers[tag] = max(seenNumbers[tag] ?? 0, number)
   }
 
-  /// Writers of whom a model notes numbers that were seen; past it, those that are named first.
+  /// The most writers whose seen numbers a model records; the first ones named stay.
   static let mostSeenNumbers = 16_384
 
-  /// Forgets writers: at once, or when the pending batch has ended, which holds places among them.
+  /// Forgets writers: immediately, or after the pending batch, which holds their indices.
   func forget(_ tags: Set<Tag>) {
     seating &+= 1
     if !seenNumbers.isEmpty { for tag in tags { seenNumbers[tag] = nil } }
@@ -143,10 +145,10 @@ final class ModelLog {
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }
   }
 
-  /// Has a pending batch of its own, to be written to.
+  /// Borrows a pending batch, so that it can be written to.
   func borrowBatch() { if pendingBatch === pool.none { pendingBatch = pool.borrow() } }
 
-  /// Takes a pending batch, and opens it for commits.
+  /// Borrows a pending batch, and opens it for commits.
   func openBatch(epoch: Epoch, time: UInt64) {
     guard !pendingBatch.isOpen else { return }
     borrowBatch()
@@ -155,7 +157,7 @@ final class ModelLog {
     pendingBatch.isOpen = true
   }
 
-  /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
+  /// Records what the present commit makes of a field; `value` is its range in the body, nil a deletion.
   func record(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
     pendingBatch.touched.append((id, fields.decided(id)))
     fields.decide(id, .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer))
@@ -167,7 +169,7 @@ final class ModelLog {
     return decided.hasValue ? FieldValue(bytes: pendingBatch.commits.value(at: decided.value)) : nil
   }
 
-  /// The field as it stands, what is decided of it included, for who lost a comparison on it.
+  /// A field's decided state, for the writer that lost a comparison on it.
   func conflict(on field: FieldID, now: UInt64) -> Conflict {
     let slot = fields[field]
     if fields.isDecided(field) {
@@ -181,7 +183,7 @@ final class ModelLog {
       ageMilliseconds: now > slot.time && slot.time > 0 ? now - slot.time : 0, value: slot.fieldValue)
   }
 
-  /// The pending batch; what follows from it stays until `appended`.
+  /// Closes the pending batch for the store; its answers stay until `appended`.
   func finishBatch(epoch: Epoch) -> Batch {
     isAppending = true
     let isEmpty = !pendingBatch.isOpen || pendingBatch.commits.isEmpty
@@ -191,7 +193,7 @@ final class ModelLog {
       body: isEmpty ? [] : pendingBatch.commits.finish(), decisions: pendingBatch.decisions)
   }
 
-  /// Undoes everything that was decided on top of the stored state (R1).
+  /// Undoes every decision that is not stored (R1).
   func dropBatch() {
     let namesStored = storedNames
     for (field, _) in pendingBatch.touched where Int(field) < namesStored { fields.forgetDecision(field) }
@@ -210,9 +212,9 @@ final class ModelLog {
 
   // MARK: Stored state
 
-  /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
+  /// Applies a stored batch: fields from the body, last decided numbers and outcomes from both parts.
   func apply(_ batch: Batch, recentLimit: Int, decidedAt: UInt64? = nil) {
-    // The first one tells where the log began.
+    // The first batch tells where the log began.
     if records == 0 { (version, deltasFrom) = (batch.previous, batch.previous) }
     records = batch.record
     lastEpoch = batch.epoch
@@ -231,8 +233,8 @@ final class ModelLog {
   }
 
   private func applyCommits(_ body: UnsafeRawBufferPointer, _ recentLimit: Int, _ decidedAt: UInt64?) {
-    // The body was made by a `CommitsWriter`, here or in another hub: what does not parse is a store that gives back
-    // other bytes than it was given.
+    // A `CommitsWriter` made the body, here or in another hub. A body that does not parse means that the store
+    // returned other bytes than it was given.
     guard var cursor = try? CommitCursor(WireReader(body, message: "commits")) else { return }
     var names = cursor.names
     while (try? names.next()) == true { _ = fields.introduce(names.name) }
@@ -260,7 +262,7 @@ final class ModelLog {
     }
     lastTime = cursor.time
     adoptStoredRules()
-    // With few fields it is as quick to look at all of them.
+    // With few fields, checking all of them is as fast.
     let limit = min(recentLimit, max(fields.count, 16))
     if recent.count > 2 * limit {
       let dropped = recent.count - limit
@@ -269,7 +271,7 @@ final class ModelLog {
     }
   }
 
-  /// Deltas are computed from the fields' own versions, up to the present one.
+  /// Later deltas up to the present version use the fields' own versions.
   func forgetRecent() {
     recent.removeAll()
     recentSince = version
@@ -280,8 +282,8 @@ final class ModelLog {
     writers[writer].lastDecided = max(writers[writer].lastDecided, writers[writer].lastStored)
   }
 
-  /// The fields that changed after `version`, by id: from the recent commits where they reach back that far, else by
-  /// looking at all.
+  /// The ids of the fields that changed after `version`, in order: from the recent commits where they reach back
+  /// that far, else from all fields.
   func fieldsChanged(after version: Version) -> [FieldID] {
     if version >= recentSince {
       return Set(recent.lazy.reversed().prefix { $0.version > version }.map(\.field)).sorted()

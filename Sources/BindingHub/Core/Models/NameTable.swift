@@ -1,17 +1,17 @@
 import BindingProtocol
 
-/// Finds field ids by their names, which lie elsewhere: four bytes a place, at most three quarters of them taken.
+/// Finds field ids by name. The names live elsewhere; a bucket takes four bytes, and at most three quarters are in
+/// use.
 ///
-/// Ids are added in their order and taken back in the reverse order, so no search ever has to pass a place that was
-/// emptied.
+/// Ids are added in order and removed in reverse order, so no search has to pass an emptied bucket.
 struct NameTable {
-  /// An id and one more; 0: free. Their number is a power of two.
+  /// The id plus one; 0: free. The count is a power of two.
   private var buckets: [UInt32] = []
   private var count = 0
 
   /// - Parameters:
-  ///   - hash: that of the name.
-  ///   - isMeant: whether the id's name is that one.
+  ///   - hash: the hash of the name.
+  ///   - isMeant: whether an id has that name.
   func find(_ hash: Int, isMeant: (FieldID) -> Bool) -> FieldID? {
     guard !buckets.isEmpty else { return nil }
     let mask = buckets.count - 1
@@ -24,7 +24,7 @@ struct NameTable {
     return nil
   }
 
-  /// Makes room for so many ids while there are none: growing puts all of them in again.
+  /// Makes room for N ids while there are none; growing later inserts all of them again.
   mutating func reserve(_ ids: Int) {
     guard count == 0 else { return }
     var size = 8
@@ -32,8 +32,8 @@ struct NameTable {
     buckets = [UInt32](repeating: 0, count: size)
   }
 
-  /// Adds the next id; its name is not in here.
-  /// - Parameter hashOfOther: that of the name of an id that was added before.
+  /// Adds the next id, whose name is not in the table.
+  /// - Parameter hashOfOther: the hash of the name of an id added before.
   mutating func add(_ id: FieldID, _ hash: Int, hashOfOther: (FieldID) -> Int) {
     if 4 * (count + 1) > 3 * buckets.count {
       buckets = [UInt32](repeating: 0, count: max(8, 2 * buckets.count))
@@ -43,7 +43,7 @@ struct NameTable {
     count += 1
   }
 
-  /// Takes back the id that was added last.
+  /// Removes the id added last.
   mutating func removeLast(_ id: FieldID, hash: Int) {
     let mask = buckets.count - 1
     var bucket = hash & mask
@@ -59,7 +59,7 @@ struct NameTable {
     buckets[bucket] = id + 1
   }
 
-  /// Differs from process to process: nobody can choose names that fall together.
+  /// Differs between processes, so a peer cannot choose names that collide.
   static func hash(_ name: UnsafeRawBufferPointer) -> Int {
     var hasher = Hasher()
     hasher.combine(bytes: name)
@@ -68,7 +68,7 @@ struct NameTable {
 }
 
 extension String {
-  /// The place of this name in every `NameTable`.
+  /// The hash of this name in every `NameTable`.
   var nameHash: Int {
     var name = self
     return name.withUTF8 { NameTable.hash(UnsafeRawBufferPointer($0)) }

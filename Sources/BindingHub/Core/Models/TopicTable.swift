@@ -1,18 +1,18 @@
 import BindingProtocol
 
-/// The places of models by their topics. A topic is never given twice, so those of models that are gone give their room
-/// back, page by page; to look one up is to index twice.
+/// Models' indices by topic. A topic is never reused, so the table frees the room of removed models page by page; a
+/// lookup indexes twice.
 struct TopicTable {
   private static let pageSize = 1_024
-  /// A page has the place of each of its topics and one more, 0: none. A page of topics that are all gone is empty.
+  /// A page holds each topic's model index plus one; 0: none. A page whose topics are all gone is empty.
   private var pages: [[UInt32]] = []
   private var live: [Int] = []
   private var count = 0
 
-  /// Whether there is a topic left.
+  /// Whether a topic is left.
   var hasRoom: Bool { count < Int(Topic.max - Topics.firstModel) }
 
-  /// The place of a topic's model; nil: it has none.
+  /// The index of a topic's model; nil: none.
   subscript(topic: Topic) -> Int? {
     guard topic >= Topics.firstModel else { return nil }
     let number = Int(topic - Topics.firstModel)
@@ -22,7 +22,7 @@ struct TopicTable {
     return entry == 0 ? nil : Int(entry) - 1
   }
 
-  /// The next topic, for the model at a place.
+  /// Assigns the next topic to the model at an index.
   mutating func assign(_ index: Int) -> Topic {
     if count % TopicTable.pageSize == 0 {
       if live.last == 0 { pages[pages.count - 1] = [] }
@@ -36,17 +36,17 @@ struct TopicTable {
     return Topics.firstModel + Topic(count)
   }
 
-  /// The topic's model is gone.
+  /// Releases the topic of a removed model.
   mutating func release(_ topic: Topic) {
     let number = Int(topic - Topics.firstModel)
     let (page, at) = (number / TopicTable.pageSize, number % TopicTable.pageSize)
     pages[page][at] = 0
     live[page] -= 1
-    // The last one still grows.
+    // The last page still grows.
     if live[page] == 0, page < pages.count - 1 { pages[page] = [] }
   }
 
-  /// The topics after one that have a model, in their order.
+  /// The topics after `topic` that have a model, in order.
   func topics(after topic: Topic) -> some Sequence<Topic> {
     let first = topic < Topics.firstModel ? 0 : Int(topic - Topics.firstModel) + 1
     return (first / TopicTable.pageSize..<max(first / TopicTable.pageSize, pages.count)).lazy.flatMap { page in

@@ -1,13 +1,13 @@
 import BindingProtocol
 
-/// What a model's ephemeral line has besides its fields: who is present.
+/// The additional state of an ephemeral model: which peers are present.
 ///
-/// Each who is present has a place; its number is part of the name of the field that tells of it. Places are used
-/// again, so that coming and going leaves no names behind.
+/// Each present peer has a slot; the slot's number is part of the name of the field that describes the peer. Slots
+/// are reused, so peers that come and go leave no names behind.
 final class EphemeralState {
-  /// The life of every ephemeral line of a hub: as long as its process.
+  /// The epoch of every ephemeral model of a hub: one per process.
   let epoch: Epoch
-  /// The stored line of the same model.
+  /// The stored model with the same id.
   let stored: ModelLog
   private(set) var slots: [Slot?] = []
   private var byTag: [Tag: Int] = [:]
@@ -24,16 +24,16 @@ final class EphemeralState {
     self.epoch = epoch
   }
 
-  /// The field that tells of a peer; nil: it is not present.
+  /// The field that describes a peer; nil: it is not present.
   func field(of tag: Tag) -> String? { byTag[tag].map(EphemeralState.field) }
 
   func slot(of tag: Tag) -> Slot? { byTag[tag].flatMap { slots[$0] } }
 
-  /// Who is present.
+  /// The present peers.
   var tags: Dictionary<Tag, Int>.Keys { byTag.keys }
 
-  /// Gives a place to who has come.
-  /// - Returns: its field.
+  /// Gives a slot to a peer that has arrived.
+  /// - Returns: the slot's field.
   func occupy(_ slot: Slot) -> String {
     let number = slots.firstIndex { $0 == nil } ?? slots.count
     if number == slots.count { slots.append(slot) } else { slots[number] = slot }
@@ -41,8 +41,8 @@ final class EphemeralState {
     return EphemeralState.field(number)
   }
 
-  /// Takes the place back of who has gone.
-  /// - Returns: its field.
+  /// Frees the slot of a peer that has left.
+  /// - Returns: the slot's field.
   func free(_ tag: Tag) -> String? {
     guard let number = byTag.removeValue(forKey: tag) else { return nil }
     slots[number] = nil
@@ -53,7 +53,7 @@ final class EphemeralState {
 }
 
 extension EphemeralState.Slot {
-  /// What the field tells; `announcement` is what the peer wants the others to know of it.
+  /// The field's value; `announcement` is what the peer announces of itself.
   func value(announcing announcement: UnsafeRawBufferPointer?) -> FieldValue {
     var members: [JSON.Member] = [
       .init("tag", .string(tag.description)), .init("name", .string(name)),

@@ -1,11 +1,12 @@
 import BindingProtocol
 
-/// Ephemeral lines (protocol.md §9): a second log of a model, in memory only, whose fields go with who wrote them.
+/// Ephemeral models (protocol.md §9): a second log of a model, in memory only, whose fields vanish with their
+/// writers.
 extension HubMachine {
-  /// How long the place of a peer whose connection broke waits for it to join again, milliseconds.
+  /// How long the slot of a disconnected peer is kept for its next join, milliseconds.
   static let slotKeptMilliseconds: UInt64 = 3_000
 
-  /// Makes the ephemeral line of a model, and the model where nobody has named it.
+  /// Makes the ephemeral model, and its stored model if there is none.
   mutating func makeEphemeralModel(_ name: String) -> Int {
     let model = Names.model(ofEphemeral: name)
     let stored = modelIndex[model] ?? makeModel(model)
@@ -18,7 +19,7 @@ extension HubMachine {
     return index
   }
 
-  /// What was decided in an ephemeral line leaves without a store: nothing is more stored than this.
+  /// Settles decisions of an ephemeral model immediately, without the store.
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
     guard model.ephemeral != nil, model.hasPendingBatch else { return }
@@ -33,14 +34,14 @@ extension HubMachine {
 
   // MARK: Whose fields go
 
-  /// Deletes what a peer wrote in one ephemeral line.
+  /// Deletes a peer's fields in one ephemeral model.
   mutating func release(_ tag: Tag, in index: Int, _ time: HubTime) {
     let model = models[index]
     guard model.ephemeral != nil, model.knownWriter(tag) != nil else { return }
     let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
       model.holder(of: id)?.tag == tag
     }
-    // A place is the hub's: of who is still in the model only what it says goes.
+    // Slots are the hub's: a peer that is still present loses only its announcement.
     let slot = model.ephemeral?.slot(of: tag)
     let changes: [(name: String, value: FieldValue?)] = fields.map { id in
       let name = model.fields[id].name
@@ -49,12 +50,12 @@ extension HubMachine {
     change(index, changes, time)
   }
 
-  /// Deletes what a peer wrote in all ephemeral lines: its session has ended.
+  /// Deletes a peer's fields in all ephemeral models; its session has ended.
   mutating func release(_ tag: Tag, _ time: HubTime) {
     for index in sessions.identities[tag]?.models.sorted() ?? [] { release(tag, in: index, time) }
   }
 
-  /// A peer says hello again: what it has in the ephemeral lines that it was in waits for it to join them.
+  /// A peer says hello again: its fields in ephemeral models wait for it to join them.
   mutating func awaitReturn(of tag: Tag, after session: SessionID) {
     for topic in sessions[session]?.joins.keys.sorted() ?? [] {
       guard let index = index(of: topic), models[index].ephemeral != nil else { continue }
@@ -62,7 +63,8 @@ extension HubMachine {
     }
   }
 
-  /// Deletes what those have in a line who came back and have not joined it: they left it while they were away.
+  /// Deletes the fields of peers that came back without joining the ephemeral model: they left it while they were
+  /// away.
   mutating func endReturns(_ time: HubTime) {
     for entry in returning.sorted() {
       let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
@@ -76,10 +78,10 @@ extension HubMachine {
 
   // MARK: Who is present
 
-  /// Tells in the ephemeral line of a model, if anybody looks at it, who has come and who has gone.
+  /// Updates the presence fields of a model's ephemeral counterpart, if a session has joined that.
   mutating func publishPresence(ofModelAt stored: Int, _ time: HubTime) {
     guard let index = models[stored].counterpart, let ephemeral = models[index].ephemeral else { return }
-    // Nobody looks: who comes to look is told then.
+    // Without sessions there is nothing to publish; the next join computes it.
     let isWatched = !models[index].sessions.isEmpty
     var present: [Tag: EphemeralState.Slot] = [:]
     for id in isWatched ? models[stored].sessions.sorted() : [] {
@@ -102,7 +104,7 @@ extension HubMachine {
     change(index, changes, time)
   }
 
-  /// Whether a peer that is not joined has only lost its connection: its new session has not had the time to join.
+  /// Whether a peer that is not joined only lost its connection, and its new session may still join.
   private func isComingBack(_ tag: Tag, to stored: Int, _ time: HubTime) -> Bool {
     guard let identity = sessions.identities[tag], let session = identity.session.flatMap({ sessions[$0] }) else {
       return false
@@ -111,14 +113,14 @@ extension HubMachine {
       && time.monotonic < session.welcomedAt + HubMachine.slotKeptMilliseconds
   }
 
-  /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.
+  /// Updates presence in every joined ephemeral model: a slot that waited for its peer may be free now.
   mutating func publishPresences(_ time: HubTime) {
     for index in ephemeralModels where !models[index].sessions.isEmpty {
       if let stored = models[index].counterpart { publishPresence(ofModelAt: stored, time) }
     }
   }
 
-  /// A commit of the hub's own in an ephemeral line.
+  /// Commits changes of the hub's own in an ephemeral model.
   mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
     let model = models[index]
     var rest = changes[...]
@@ -141,7 +143,7 @@ extension HubMachine {
   }
 }
 
-/// A peer that has said hello again, and a line that it was in before.
+/// A peer that has said hello again, and an ephemeral model that it had joined before.
 struct Returning: Hashable, Comparable {
   let tag: Tag
   let model: Int
@@ -152,13 +154,13 @@ struct Returning: Hashable, Comparable {
 extension ModelLog {
   func origin(ofWriter index: Int) -> Origin { writers[index].origin }
 
-  /// Gives the next id to a field.
+  /// Gives a field the next id.
   func introduce(_ name: String) -> FieldID {
     _ = pendingBatch.commits.introduce(name)
     return fields.add(name)
   }
 
-  /// Who holds a field of an ephemeral line that has a value; nil: it is free.
+  /// The holder of a field in an ephemeral model; nil: the field is free.
   func holder(of id: FieldID) -> Origin? {
     let decided = fields.decided(id)
     guard decided.hasValue else { return nil }

@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// What differs where a proposal is about an ephemeral line (protocol.md §9).
+/// What differs for proposals to an ephemeral model (protocol.md §9).
 extension Sequencer {
-  /// What belongs to a peer that lives is nobody else's to write.
+  /// Refuses a write to a field that another live peer holds.
   func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
     let name = model.fields[id].name
     if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
@@ -11,7 +11,7 @@ extension Sequencer {
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")
   }
 
-  /// The description of the stored line holds for the ephemeral one too.
+  /// Checks a value against the stored model's description, which applies to the ephemeral model too.
   func check(
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
@@ -20,7 +20,7 @@ extension Sequencer {
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }
 
-  /// Writes what a peer wants others to know of it into the field of its place.
+  /// Writes what a peer announces of itself into the field of its slot.
   /// - Returns: how many fields change.
   mutating func announce(
     _ value: UnsafeRawBufferPointer?, _ verb: Verb, _ version: Version, _ writer: Int, in model: ModelLog

@@ -1,15 +1,15 @@
 import BindingProtocol
 
 extension HubMachine {
-  /// Asks who joins with a replica of an older life for it, if this hub may lack some of that.
+  /// Asks a joining peer for its replica of an older epoch, if this hub may lack some of it.
   mutating func askForOffer(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
     guard model.ephemeral == nil else { return }
     guard configuration.recovery, !tailProven else { return reportIfAhead(join, session, model, &output) }
     let now = time.monotonic
-    // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
-    // back: so a hub that has just lost its memory first gives those a chance who have one.
+    // A peer without a replica may join before one that has a replica, and its writes would win over recovered
+    // values. So a hub that has lost its memory first waits for peers with replicas.
     if model.recovery == nil, !model.hasRecords, now < startedAt + configuration.recoveryQuietMilliseconds {
       model.recovery = Recovery(now: now, limitMilliseconds: configuration.recoveryMilliseconds)
     }
@@ -32,8 +32,8 @@ extension HubMachine {
     send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
   }
 
-  /// A peer that has more of an older life than this hub, which asks nobody for it: it was put back on purpose, or was
-  /// told to ask for nothing.
+  /// Reports a peer that is ahead in an older epoch at a hub that does not recover from peers: the store was
+  /// restored on purpose, or recovery is off.
   private mutating func reportIfAhead(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
@@ -45,7 +45,7 @@ extension HubMachine {
     output.notices.append(.ahead(peer: peer, model: model.id, version: join.version, here: model.version))
   }
 
-  /// Takes a part of a replica in.
+  /// Receives a part of a replica.
   mutating func receive(_ offer: Offer, _ session: SessionID) {
     guard let index = index(of: offer.topic), let offerer = sessions[session]?.identity else { return }
     let model = models[index]
@@ -60,17 +60,18 @@ extension HubMachine {
     touch(index)
   }
 
-  /// Who does not say when a proposal was sent first may have sent each of them in an earlier epoch.
+  /// A peer that does not report when a proposal was first sent may have sent any of them in an earlier epoch.
   func mayBeOld(_ proposal: ProposalCursor, _ session: SessionID) -> Bool {
     proposal.isEarlier || sessions[session]?.reportsEarlier == false
   }
 
-  /// Whoever was asked for a replica is gone, or asks to be caught up with anew.
+  /// The peer that was asked for its replica is gone, or joins again.
   func giveUpOffer(of session: SessionID, _ model: ModelLog) {
     if let point = model.recovery?.forget(session) { model.asked.withdraw(at: point) }
   }
 
-  /// Puts the recovered fields into the model's pending batch when the recovery is over; false while it goes on.
+  /// Puts the recovered fields into the model's pending batch when the recovery is over. Returns false while it
+  /// goes on.
   mutating func finishRecovery(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
     guard let recovery = model.recovery else { return true }

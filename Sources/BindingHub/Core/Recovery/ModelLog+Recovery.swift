@@ -1,17 +1,17 @@
 import BindingProtocol
 
 extension ModelLog {
-  /// Puts what was offered into the pending batch: in the old order, only into fields that nobody wrote in this life,
-  /// under the names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch
-  /// takes as much as fits into a message; what is left comes with the next.
-  /// - Returns: how many fields came back, and whether that was all.
+  /// Puts the offered fields into the pending batch: in their old order, only into fields not written in this
+  /// epoch, under the offering peers' names and without a number. So they are no proposal's outcome and raise no
+  /// last decided number. A batch takes what fits into one message; the rest follows with the next.
+  /// - Returns: the number of recovered fields, and whether all were recovered.
   func adopt(_ recovery: Recovery, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
     adopt(recovery.numbers)
     openBatch(epoch: epoch, time: wall)
-    // Values that were committed once are not held against a description: it may have come later than they.
+    // Recovered values are not checked against the description: it may be newer than they are.
     defer { adoptDecidedRules() }
     var count = 0
-    // Fields of one old commit come back together; those that were written by it and again later are in the later one.
+    // Fields of one old commit are recovered together; a field that a later commit wrote too is in that one.
     let old = recovery.fields.values.sorted {
       ($0.point, $0.offerer.tag.rawValue, $0.name) < ($1.point, $1.offerer.tag.rawValue, $1.name)
     }
@@ -38,7 +38,7 @@ extension ModelLog {
     !pendingBatch.commits.isFull && pendingBatch.commits.byteCount < limits.chunkBytes
   }
 
-  /// What replicas have seen of numbers that are not decided here.
+  /// Records the numbers that replicas saw decided and this log did not decide.
   private func adopt(_ numbers: [Tag: ProposalNumber]) {
     for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       let lastDecided = knownWriter(tag).map { writer in withWriter(writer) { $0.lastDecided } } ?? 0
@@ -68,8 +68,8 @@ extension ModelLog {
     return count
   }
 
-  /// What the store kept of an old life, and the replica that was furthest ahead does not name, had been deleted by
-  /// then.
+  /// Deletes fields that the store has from an old epoch and the replica furthest ahead does not: they had been
+  /// deleted by then.
   private func deleteStale(_ recovery: Recovery, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
     guard let furthest = recovery.furthest else { return (0, true) }
     let stale = (0..<FieldID(fields.count)).filter { id in
@@ -93,8 +93,8 @@ extension ModelLog {
     return (count, count == stale.count)
   }
 
-  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
-  /// writer has sent again and this hub has decided has another outcome by now.
+  /// Whether an offered field may be recovered: it was not written in this epoch, and the offer is later than the
+  /// stored state. A proposal that its writer resent and this hub decided has another outcome by now.
   private func mayRecover(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
     if offered.number > 0, let writer = knownWriter(offered.tag),
       withWriter(writer, { $0.hasDecided(offered.number) })
@@ -108,7 +108,7 @@ extension ModelLog {
     guard let old = broughtBack.point(of: id, at: slot.version) ?? slot.oldPoint(in: epoch), old < offered.point else {
       return false
     }
-    // A field that stayed as it was through several lives has its version of the first: it is the same write.
+    // A field unchanged through several epochs has its version of the first: it is the same write.
     return old.version != offered.point.version || slot.fieldValue != offered.value
   }
 

@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// Where something stood in an old life of the log: the later life counts more, then the later version.
+/// A position in an old epoch of the log, ordered by epoch number, then by version.
 struct RecoveryPoint: Comparable, Hashable {
-  /// The number of the life: the upper half of its epoch. The lower half is chance, and says nothing of what was later.
+  /// The number of the epoch: its upper half. The lower half is random and has no order.
   let epochNumber: UInt32
   let version: Version
 
@@ -11,36 +11,36 @@ struct RecoveryPoint: Comparable, Hashable {
     self.version = version
   }
 
-  /// Before every life.
+  /// Before every epoch.
   static let beginning = RecoveryPoint(epoch: 0, version: 0)
 
   static func < (left: RecoveryPoint, right: RecoveryPoint) -> Bool {
     (left.epochNumber, left.version) < (right.epochNumber, right.version)
   }
 
-  /// Whether a replica that was there can be of this log, which is in `epoch` now: of a life before it, at a version
-  /// that a model can have come to.
+  /// Whether a replica at this position can belong to this log, which is in `epoch` now: an earlier epoch, and a
+  /// version that a model can have reached.
   func isPlausible(in epoch: Epoch) -> Bool {
     epochNumber < epoch >> 32 && version > 0 && version <= RecoveryPoint.lastVersion
   }
 
-  /// No model comes further: at a million commits a second this takes 285 years.
+  /// No model gets further: at a million commits a second this takes 285 years.
   static let lastVersion: Version = 1 << 53
 }
 
-/// Whose replicas of a model were asked for in this life of the log: so that one that is not true keeps nobody from
-/// being asked, and a thousand that are the same are not all asked.
+/// The replicas of a model that the hub asked for in this epoch. The limits keep one false replica from blocking
+/// others, and a thousand equal ones from all being asked.
 struct AskedReplicas {
-  /// So many are asked that are at the same version; so many in all.
+  /// The most replicas asked for at one version, and in all.
   static let mostAtOnePoint = 4
   static let mostInAll = 32
   private var counts: [RecoveryPoint: Int] = [:]
   private var total = 0
-  /// Of those that came wholly.
+  /// The furthest of those that arrived completely.
   private var furthest: RecoveryPoint?
 
-  /// - Parameter isEarly: this life of the log has just begun, so whoever comes back now was there when the old one
-  ///   ended. Later only who is further than all that came is asked: others may have slept through deletions.
+  /// - Parameter isEarly: the epoch has just begun, so a peer that returns now was there when the old one ended.
+  ///   Later only a replica beyond all that arrived is asked for: others may have missed deletions.
   func mayAsk(at point: RecoveryPoint, isEarly: Bool) -> Bool {
     guard total < Self.mostInAll, counts[point, default: 0] < Self.mostAtOnePoint else { return false }
     guard let furthest else { return true }
@@ -52,7 +52,7 @@ struct AskedReplicas {
     total += 1
   }
 
-  /// Who was asked has gone without an answer.
+  /// The asked peer has gone without an answer.
   mutating func withdraw(at point: RecoveryPoint) {
     counts[point, default: 1] -= 1
     total -= 1
@@ -61,18 +61,18 @@ struct AskedReplicas {
   mutating func came(at point: RecoveryPoint) { furthest = max(furthest ?? point, point) }
 }
 
-/// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and what they offered.
+/// The recovery of one model: the peers that were asked for their replicas, and what they offered.
 ///
-/// Field by field the highest old version counts, whoever offers it. What it becomes stands under the name of who
-/// offered it, for nobody can tell who wrote it.
+/// For each field the highest old version wins, whichever peer offers it. It is committed under the offering peer's
+/// name, because its writer cannot be proven.
 struct Recovery {
-  /// A field as it was offered.
+  /// An offered field.
   struct Field {
     let name: String
     let point: RecoveryPoint
     /// nil: deleted.
     let value: FieldValue?
-    /// Who is said to have written it, as what.
+    /// The claimed writer and proposal number.
     let tag: Tag
     let number: ProposalNumber
     let offerer: Origin
@@ -80,29 +80,29 @@ struct Recovery {
   private struct Question {
     let request: UInt32
     let point: RecoveryPoint
-    /// What has come of an offer whose last chunk is still to come.
+    /// Fields of an offer whose last chunk has not arrived.
     var fields: [OfferedField] = []
   }
-  /// What became of a message of an offer.
+  /// The result of receiving a message of an offer.
   enum Received {
     case unasked
-    /// It names a life or a version that cannot be: nothing of it counts.
+    /// It names an impossible epoch or version; nothing of it counts.
     case refused
-    /// More of it is to come.
+    /// More messages follow.
     case part
-    /// All of it is here, but for so many fields that cannot be taken.
+    /// The offer is complete, but for N rejected fields.
     case whole(RecoveryPoint, refusedFields: Int)
   }
   let endsAt: UInt64
   var lastJoinAt: UInt64
-  /// Whether anybody was asked at all; else it only waits for who might have something.
+  /// Whether any peer was asked; else the recovery only waits for peers that might have a replica.
   private(set) var hasAsked = false
-  /// Sessions that were asked and have not answered wholly.
+  /// Asked sessions whose answer is not complete.
   private var questions: [SessionID: Question] = [:]
   private(set) var fields: [String: Field] = [:]
-  /// The highest number of each writer that the replicas have seen.
+  /// By writer: the highest number that the replicas have seen.
   private(set) var numbers: [Tag: ProposalNumber] = [:]
-  /// The replica that was furthest ahead, and what it names: what it lacks had been deleted by then.
+  /// The replica furthest ahead, and the fields it names: the others had been deleted by then.
   private(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
 
   init(now: UInt64, limitMilliseconds: UInt64) {
@@ -116,7 +116,7 @@ struct Recovery {
     lastJoinAt = now
   }
 
-  /// Takes one message of an offer in.
+  /// Receives one message of an offer.
   mutating func receive(
     _ offer: Offer, from session: SessionID, _ offerer: Origin, in epoch: Epoch, _ limits: Limits
   ) -> Received {
@@ -148,7 +148,7 @@ struct Recovery {
         offerer: offerer)
     }
     if furthest.map({ $0.point < point }) ?? true { furthest = (point, offerer, names) }
-    // The writer of a field was seen, too; of a peer that does not say more that is all there is.
+    // The writer of a field was seen too; an older peer reports nothing else.
     let written = question.fields.lazy.map { SeenNumber(tag: $0.origin.tag, number: $0.number) }
     for seen in [Array(written), offer.numbers ?? []].lazy.map({ $0.prefix(SeenNumber.maxCount) }).joined()
     where seen.tag != .none && seen.number > 0 {
@@ -157,7 +157,7 @@ struct Recovery {
     return .whole(point, refusedFields: refused)
   }
 
-  /// Names as in proposals, today's limits, and a version that the replica has come to.
+  /// Applies the rules for names in proposals, the current limits, and the replica's version.
   private static func isAcceptable(_ field: OfferedField, at point: RecoveryPoint, _ limits: Limits) -> Bool {
     guard field.version > 0, field.version <= point.version,
       field.name == Names.description || !field.name.hasPrefix("@")
@@ -169,7 +169,7 @@ struct Recovery {
     }
   }
 
-  /// - Returns: where the replica was that is asked for in vain.
+  /// - Returns: the position of the replica that is no longer awaited.
   mutating func forget(_ session: SessionID) -> RecoveryPoint? { questions.removeValue(forKey: session)?.point }
 
   func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
@@ -181,8 +181,8 @@ struct Recovery {
   }
 }
 
-/// Where in an old life fields stood that were brought back into this one, by their ids: what is offered then has to be
-/// later.
+/// The positions in an old epoch from which fields were recovered into this one, by field id; a later offer must be
+/// beyond them.
 struct BroughtBack {
   private struct Entry {
     var version: Version = 0
@@ -190,7 +190,7 @@ struct BroughtBack {
   }
   private var entries: [Entry] = []
 
-  /// nil: what the field has at this version was not brought back.
+  /// nil: the field's value at this version was not recovered.
   func point(of id: FieldID, at version: Version) -> RecoveryPoint? {
     guard Int(id) < entries.count, entries[Int(id)].version == version, version > 0 else { return nil }
     return entries[Int(id)].point
@@ -201,7 +201,7 @@ struct BroughtBack {
     entries[Int(id)] = Entry(version: version, point: point)
   }
 
-  /// The fields are numbered anew: these are left.
+  /// The fields were renumbered; these remain.
   mutating func keep(_ kept: [FieldID]) {
     entries = kept.prefix { Int($0) < entries.count }.map { entries[Int($0)] }
   }

@@ -1,9 +1,9 @@
 import BindingProtocol
 
 extension HubMachine {
-  /// The protocol numbers spoken here.
+  /// The protocol numbers that this hub speaks.
   static let protocolNumbers: ClosedRange<UInt8> = 0...0
-  /// From this number on a connection is one of the hub's own process.
+  /// Connections from this number on belong to the hub's own process.
   static let firstInProcessConnection: ConnectionID = 1 << 63
 
   mutating func hello(
@@ -37,7 +37,7 @@ extension HubMachine {
           error(.fenced, "a later session of this identity has begun", earlier, old, &output)
         }
       }
-      // What it wrote in ephemeral lines stays: it speaks on.
+      // Its fields in ephemeral models stay: the same identity continues.
       awaitReturn(of: tag, after: earlier)
       end(earlier, time: time, forgetting: false, releasing: false)
     }
@@ -70,16 +70,16 @@ extension HubMachine {
     send(.welcome(welcome), to: id, &output)
   }
 
-  /// The limits as they are told now.
+  /// The limits as a welcome reports them now.
   private func limits(now: UInt64) -> Limits {
     var limits = configuration.limits
-    // 0 is what a peer takes of a hub that does not say it.
+    // A peer assumes 0 of a hub that does not report it.
     let since = sessions.evictedLastSeen.map { max(now - min($0, now), 1) } ?? .max
     limits.identityMilliseconds = Int(clamping: min(configuration.identityMilliseconds, since))
     return limits
   }
 
-  /// Why there is no room for a session on this connection; nil: there is.
+  /// Why this connection has no room for another session; nil: it has room.
   private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
     let all = configuration.limits.maxSessions
     if sessions.count >= all { return "\(sessions.count) sessions are open; maxSessions is \(all). End some" }
@@ -91,8 +91,8 @@ extension HubMachine {
     return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
   }
 
-  /// Ends a session: its joins, its part in recoveries; with nothing unacknowledged its identity, too, when it left by
-  /// itself.
+  /// Ends a session with its joins and its part in recoveries. With `forgetting`, an identity that has confirmed
+  /// all its outcomes is forgotten too.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
     forgetWaiting(id)
@@ -109,17 +109,17 @@ extension HubMachine {
     }
     guard forgetting, let identity = sessions.identities[tag] else { return }
     guard identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else { return }
-    // Who left does not come back; of all others the store keeps the marks, and ages them itself.
+    // A peer that left does not return; the store keeps all other last decided numbers and ages them itself.
     forgotten.insert(tag)
     forget(tag)
   }
 
-  /// Whether an identity has seen all that was decided of it in a model.
+  /// Whether an identity has confirmed all its outcomes in a model.
   private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
     models[index].knownWriter(tag).map { writer in models[index].withWriter(writer) { $0.isConfirmed } } ?? true
   }
 
-  /// Its marks go with an identity: nobody can speak for it again without being told that it is unknown.
+  /// Forgets an identity and its last decided numbers. A later hello of it is welcomed as unknown.
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
     writersBefore.remove(tag)
@@ -130,17 +130,17 @@ extension HubMachine {
     }
   }
 
-  /// R11: identities without a session go after a week, or when there are too many, oldest first.
+  /// R11: identities without a session are forgotten after a week, or, past `maxIdentities`, the oldest first.
   private mutating func forgetIdentities(now: UInt64) {
     guard sessions.identities.count > configuration.maxIdentities else { return }
     let idle = sessions.identities.filter { $0.value.session == nil }.sorted { $0.value.lastSeen < $1.value.lastSeen }
     for (tag, identity) in idle.prefix(sessions.identities.count - configuration.maxIdentities) {
-      // Nothing can have been decided of who has no mark.
+      // An identity without a last decided number cannot have had a decision.
       if !identity.models.isEmpty || writersBefore.contains(tag) {
         sessions.evictedLastSeen = max(sessions.evictedLastSeen ?? 0, identity.lastSeen)
       }
-      // The store keeps those marks, and the next start of the hub knows the identity by them: till then the model
-      // stays.
+      // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the
+      // model stays.
       for index in identity.models where !isConfirmed(tag, in: index) { models[index].hasForgottenWriter = true }
       forget(tag)
     }
@@ -165,7 +165,7 @@ extension HubMachine {
     touchIfLeft(index)
   }
 
-  /// Whether anybody speaks over this request connection.
+  /// Whether any session is open on this request connection.
   public func hasSession(on connection: ConnectionID) -> Bool { sessions.byConnection[connection] != nil }
 
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
@@ -177,7 +177,7 @@ extension HubMachine {
     publishDeparture(from: topic, time)
   }
 
-  /// Somebody is in a model no longer, or looks no longer at who is.
+  /// A session has left a model, or no longer follows its presence.
   private mutating func publishDeparture(from topic: Topic, _ time: HubTime) {
     guard let index = index(of: topic) else { return }
     let stored = models[index].ephemeral == nil ? index : models[index].counterpart
@@ -197,7 +197,8 @@ extension HubMachine {
 
   // MARK: Connections
 
-  /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
+  /// A request connection is gone. Its sessions remain until their leases end, so that their peers can say hello on
+  /// another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     congestedConnections[connection] = nil
     questions.forget(connection)
@@ -210,7 +211,7 @@ extension HubMachine {
     }
   }
 
-  /// A publish connection has subscribed (R13).
+  /// A publish connection has subscribed to a topic (R13).
   public mutating func subscribed(
     _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
   ) {
@@ -218,7 +219,7 @@ extension HubMachine {
     case .session(let id):
       sessions.subscribers[subscriber, default: SubscriberRecord()].sessions.insert(id)
       if sessions.with(id, { $0.subscriber = subscriber }) == nil {
-        // The two connections race; bounded, since a stranger may subscribe to anything.
+        // The two connections race. Bounded, because anyone may subscribe to anything.
         if sessions.earlySubscribers.count >= configuration.limits.maxSessions { sessions.earlySubscribers.removeAll() }
         sessions.earlySubscribers[id] = subscriber
       } else {
@@ -237,7 +238,7 @@ extension HubMachine {
     }
   }
 
-  /// A publish connection has unsubscribed; from its session topic: it is gone.
+  /// A publish connection has unsubscribed. Unsubscribing from its session topic means that it is gone.
   public mutating func unsubscribed(
     _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
   ) {
@@ -256,7 +257,7 @@ extension HubMachine {
     if let index = index(of: topic), !models[index].waitingJoins.isEmpty { touch(index) }
   }
 
-  /// Says good-bye to every session: the hub is going down.
+  /// Tells every session that the hub is going down.
   public mutating func close(into output: inout HubOutput) {
     for session in sessions.inOrder {
       error(.closing, "the hub is going down", session.id, session.connection, &output)

@@ -1,23 +1,23 @@
 import BindingProtocol
 
-/// One hello to its end: who speaks, over which connections, and what it has joined.
+/// A session, from hello to end: its identity, its connections and its joins.
 struct SessionRecord {
   let id: SessionID
-  /// Who speaks, proven by its hello; the secret is not kept.
+  /// The identity that the hello proved; the secret is not kept.
   let identity: Origin
   var connection: ConnectionID
-  /// The publish connection that subscribed this session's topic.
+  /// The publish connection that subscribed to this session's topic.
   var subscriber: SubscriberID?
   let leaseMilliseconds: UInt64
   let welcomedAt: UInt64
   var expiresAt: UInt64
-  /// Whether it can be asked which versions it has applied.
+  /// Whether the peer reports the versions that it has applied when asked.
   var reports: Bool
-  /// Whether it says of a proposal that it was first sent in an earlier epoch (capability `rescue`).
+  /// Whether the peer marks proposals that were first sent in an earlier epoch (capability `rescue`).
   var reportsEarlier = false
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
-  /// Outcomes that leave when the drain ends; `full` are messages that had no more room.
+  /// Outcomes that are sent at the end of the drain; `full` are messages without room for more.
   var outcomes = OutcomesWriter()
   var full: [OutcomesWriter] = []
   var hasOutcomes = false
@@ -25,7 +25,7 @@ struct SessionRecord {
   var unacknowledged = 0
   /// The model that it wrote to last.
   var seat: Seat?
-  /// It has to say hello again: nothing of it is heard, and it is there only until it does, or its lease ends.
+  /// The peer must say hello again. Until it does, or the lease ends, its frames are ignored.
   var isOver = false
 
   /// Makes room for one more outcome.
@@ -36,28 +36,27 @@ struct SessionRecord {
   }
 }
 
-/// Where a session stands in a model that it has joined: found once, good until the model says that it may have
-/// changed.
+/// A session's cached position in a joined model, valid while the model's `seating` is unchanged.
 struct Seat {
   var model: Int
-  /// The place of its identity among the model's writers.
+  /// The identity's index among the model's writers.
   var writer: Int
-  /// The model's `seating` when it was found.
+  /// The model's `seating` when the seat was found.
   var seating: UInt64
 }
 
-/// A session's membership in a model, and the join that is still to be answered, if there is one.
+/// A session's membership in a model, with the join that is not answered yet, if any.
 struct JoinRecord {
   var open: Join?
   /// From then on the session is served on the request connection.
   var subscribeBy: UInt64
   var delivery: Joined.Delivery?
-  /// The version that was here when it told of a later one while a batch was being stored.
+  /// The hub's version when the join named a later one while a batch was being stored.
   var aheadOf: Version?
-  /// The version that an `alive` told last. It does not name an epoch, so it counts only for sessions that cannot be
+  /// The version that the last `alive` reported. It names no epoch, so it counts only for sessions that cannot be
   /// asked, and for people.
   var applied: Version?
-  /// Divergences that the peer healed in this session, as it told last.
+  /// The number of divergences that the peer healed in this session, as last reported.
   var healed: UInt32 = 0
 }
 
@@ -65,28 +64,28 @@ struct JoinRecord {
 struct IdentityRecord {
   var session: SessionID?
   var lastSeen: UInt64
-  /// Whether it has heard from a welcome whether it was known. That welcome may be lost: until it joins something it is
-  /// told again that it was not.
+  /// Whether it has received a welcome. A welcome may be lost, so only a join proves it; until then the next welcome
+  /// again reports the identity as unknown.
   var hasReceivedWelcome = false
-  /// The models in which it has a mark.
+  /// The models in which it has a last decided number.
   var models: Set<Int> = []
-  /// How many models are there that its joins have made.
+  /// The number of existing models that its joins made.
   var made = 0
-  /// Since when it is in models that it has joined and not left, milliseconds since 1970.
+  /// When it joined the models that it has not left, milliseconds since 1970.
   var presentSince: [Topic: UInt64] = [:]
 }
 
-/// A publish connection: the session topics and models that it subscribed.
+/// A publish connection: the session topics and models to which it subscribed.
 struct SubscriberRecord {
   var sessions: Set<SessionID> = []
   var topics: Set<Topic> = []
 }
 
-/// The sessions and what leads to them, with the deadlines of their leases (R16).
+/// The sessions with their indices and the deadlines of their leases (R16).
 struct Sessions {
   private(set) var records: [SessionID: SessionRecord] = [:]
   var identities: [Tag: IdentityRecord] = [:]
-  /// When the last of those was seen that had a mark and was forgotten because there were too many.
+  /// When the latest evicted identity that had a last decided number was last seen.
   var evictedLastSeen: UInt64?
   var subscribers: [SubscriberID: SubscriberRecord] = [:]
   /// Session topics that were subscribed before their session's hello was read.
@@ -94,17 +93,17 @@ struct Sessions {
   private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
   /// Sessions that joined a prefix.
   var withPrefixes: Set<SessionID> = []
-  /// No lease ends before then. It is asked for with each drain, so it is not looked for among all: leases only grow
-  /// longer, and `expired` finds out when the first does end.
+  /// No lease ends before then. Asked with each drain, so it is not computed from all sessions: leases only grow
+  /// longer, and `expired` finds the first that ends.
   private(set) var nextExpiry = UInt64.max
-  /// The session that was changed last, and its place among the records: messages of one come in runs.
+  /// The session changed last and its index: messages of one session come in runs.
   private var latest: (id: SessionID, index: Dictionary<SessionID, SessionRecord>.Index)?
 
   subscript(id: SessionID) -> SessionRecord? { records[id] }
 
   var count: Int { records.count }
 
-  /// By their numbers: the order in a dictionary differs from run to run, and a history must be repeatable.
+  /// By session number: a dictionary's order differs between runs, and a history must be repeatable.
   var inOrder: [SessionRecord] { records.values.sorted { $0.id < $1.id } }
 
   mutating func add(_ record: SessionRecord) {
@@ -123,7 +122,7 @@ struct Sessions {
     return record
   }
 
-  /// Changes a session in place; nothing happens if it has ended.
+  /// Changes a session in place; does nothing if it has ended.
   @discardableResult
   mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
     if let latest, latest.id == id { return body(&records.values[latest.index]) }
@@ -132,7 +131,7 @@ struct Sessions {
     return body(&records.values[index])
   }
 
-  /// How a session stands in a model that it has joined. By its place: a record that is asked for is copied whole.
+  /// A session's join of a model. Reads by index, because returning a record copies all of it.
   func join(of id: SessionID, in topic: Topic) -> JoinRecord? {
     guard let index = records.index(forKey: id) else { return nil }
     return records.values[index].joins[topic]
@@ -146,7 +145,7 @@ struct Sessions {
     with(id) { $0.expiresAt = now + $0.leaseMilliseconds }
   }
 
-  /// Gives every session a full term: after a long pause of the hub's own nobody else is to blame.
+  /// Gives every session a full term: after a long pause of the hub the peers are not to blame.
   mutating func renewAll(now: UInt64) {
     for id in records.keys { renew(id, now: now) }
   }
@@ -156,7 +155,7 @@ struct Sessions {
     guard nextExpiry <= now else { return [] }
     nextExpiry = .max
     var ended: [SessionID] = []
-    // By their places: going over the records themselves would copy each.
+    // By index: iterating over the records would copy each.
     for index in records.indices {
       let expiresAt = records.values[index].expiresAt
       if expiresAt <= now { ended.append(records.keys[index]) } else { nextExpiry = min(nextExpiry, expiresAt) }

@@ -1,28 +1,28 @@
 import BindingProtocol
 
-/// What brings one peer from what it has to what is stored: nothing, the changes since, or all.
+/// A catch-up brings one peer from what it has to what is stored: nothing, the changes since, or everything.
 ///
-/// It is told piece by piece, so that nobody waits long behind a big one. What has been told and changes meanwhile is
-/// told again; the last piece leaves when nothing is missing, and makes of all of them the state of that moment.
+/// It is sent in chunks, so that a big one delays no other peer for long. A field that changes after it was sent is
+/// sent again; the last chunk leaves when nothing is missing, and all chunks together are the state of that moment.
 struct Catchup {
   let follows: Joined.Follows
   let session: SessionID
   let model: ModelLog
   private let request: UInt32
   private let previous: Version
-  /// Fields still to be told: those from `next` on, of a snapshot, then those of the list.
+  /// Fields still to send: of a snapshot those from `next` on, then those of the list.
   private var next: FieldID
   private var listed: ArraySlice<FieldID> = []
-  /// Told, and changed since.
+  /// Fields that changed after they were sent.
   private var again: Set<FieldID> = []
-  /// Changes up to here are noted in `again`, or still to be told.
+  /// Changes up to here are in `again`, or still to be sent.
   private var seen: Version
   private var nextName: FieldID
   private var chunk: UInt32 = 0
-  /// All has been told once.
+  /// Whether every field has been sent once.
   private var hasSentAll = false
 
-  /// The model's fields are as they are stored: nothing is in its pending batch.
+  /// Begins a catch-up. The model's pending batch must be empty.
   init(of model: ModelLog, for join: Join, epoch: Epoch, session: SessionID) {
     self.model = model
     self.session = session
@@ -48,9 +48,9 @@ struct Catchup {
     previous = follows == .delta ? join.version : 0
   }
 
-  /// The next message, within the limit but for a single value that is longer; nil: all has been told, and the last one
-  /// may not leave yet. Names stand before the entries that need them.
-  /// - Parameter mayEnd: what is stored is all that was decided, and this one may be the last.
+  /// The next message, within the limit unless a single value is longer. Returns nil when everything was sent and
+  /// the last message may not leave yet. Names precede the entries that need them.
+  /// - Parameter mayEnd: every decision is stored, so this message may be the last.
   mutating func nextChunk(epoch: Epoch, lastDecided: ProposalNumber, limitBytes: Int, mayEnd: Bool) -> CatchupChunk? {
     recordChanges()
     var piece = Piece(
@@ -67,7 +67,7 @@ struct Catchup {
       next += 1
     }
     if next >= count {
-      // New names may still come: what they name is noted as a change.
+      // New names may still arrive; their fields count as changed.
       next = .max
       while let field = nextListed() {
         guard appendNames(through: field, &piece), piece.append(model.fields[field], field) else { break }
@@ -82,15 +82,15 @@ struct Catchup {
     return piece.chunk
   }
 
-  /// How many fields are left to be told again; nil: not all have been told once.
+  /// The number of fields to send again; nil: not all were sent once.
   mutating func countLeft() -> Int? {
     recordChanges()
     return hasSentAll ? listed.count + again.count : nil
   }
 
-  /// The model has taken in commits of these fields, and was at that version before.
+  /// Records commits that changed these fields of the model, which was at `version` before.
   mutating func record(_ changed: some Sequence<FieldID>, after version: Version) {
-    // Else more is missing, and looked for when the next message is made.
+    // Otherwise more is missing; the next message finds it.
     guard seen == version else { return }
     for field in changed where field < next { again.insert(field) }
     seen = model.version
@@ -109,7 +109,7 @@ struct Catchup {
     return listed.first
   }
 
-  /// False if there is no room for all of them.
+  /// False if the names do not all fit.
   private mutating func appendNames(through field: FieldID, _ piece: inout Piece) -> Bool {
     while nextName <= field {
       guard piece.append(model.fields[nextName].name) else { return false }
@@ -119,13 +119,13 @@ struct Catchup {
   }
 }
 
-/// A message of a catch-up that is being filled.
+/// A message of a catch-up while it is being filled.
 private struct Piece {
   var chunk: CatchupChunk
   private let limitBytes: Int
   private var bytes = Piece.empty
   private var positions: [Tag: UInt16] = [:]
-  /// Headers and counts; the longest name of an origin and the numbers of an entry are the 128 below.
+  /// Bytes of headers and counts. An origin's longest name and an entry's numbers are within the 128 below.
   private static let empty = 73
 
   init(of chunk: CatchupChunk, limitBytes: Int) {

@@ -1,17 +1,17 @@
 import BindingProtocol
 
-/// Catch-ups that are being told: each turn tells a share of them, so that a join of a big model keeps nobody waiting.
+/// Catch-ups under way. Each turn sends a share of them, so that the join of a big model delays no other peer.
 extension HubMachine {
-  /// The bytes of catch-ups that a turn may tell, and that one message of them has.
+  /// The most bytes of catch-ups that a turn sends, and of one message.
   private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
 
-  /// Whether the end of another drain tells more.
+  /// Whether the end of another drain would send more.
   public var isStreaming: Bool {
     !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCongested($0.catchup.session) }
       || announcing.contains { !isCongested($0.session) }
   }
 
-  /// Tells what a turn may tell, of those who have waited longest first.
+  /// Sends one turn's share, beginning with the catch-ups that have waited longest.
   mutating func sendCatchups(_ output: inout HubOutput) {
     let enough = output.byteCount + shareBytes
     var served = 0
@@ -25,8 +25,8 @@ extension HubMachine {
     catchups += rest
   }
 
-  /// All that was decided of a model is stored, which where many write is so for this moment only: catch-ups of it that
-  /// have little left are told to their end.
+  /// Finishes catch-ups of a model that have little left, because every decision on it is stored. In a busy model
+  /// that is so for a moment only.
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
     guard models[index].isSettled else { return }
     for position in catchups.indices.reversed() where catchups[position].catchup.model === models[index] {
@@ -34,7 +34,7 @@ extension HubMachine {
         continue
       }
       guard left <= catchups[position].allowance else {
-        // However much is written meanwhile, it comes to an end.
+        // The allowance grows, so the catch-up ends however much is written meanwhile.
         catchups[position].allowance *= 2
         continue
       }
@@ -43,7 +43,7 @@ extension HubMachine {
     }
   }
 
-  /// A batch of a model was stored: what catch-ups have told of these fields is told again.
+  /// A batch was stored: catch-ups that have sent these fields send them again.
   mutating func recordChanges(
     _ changed: [(field: FieldID, before: FieldSlot.Decided)], in model: ModelLog, after version: Version
   ) {
@@ -52,8 +52,8 @@ extension HubMachine {
     }
   }
 
-  /// Tells the next message of one.
-  /// - Returns: what is left of it; nil: nothing.
+  /// Sends the next message of a catch-up.
+  /// - Returns: the remaining catch-up; nil: finished.
   private mutating func sendNext(of stream: CatchupStream, _ output: inout HubOutput) -> CatchupStream? {
     var stream = stream
     let (session, model) = (stream.catchup.session, stream.catchup.model)
@@ -68,26 +68,26 @@ extension HubMachine {
     return chunk.isLast ? nil : stream
   }
 
-  /// The mark that a peer is told with what it is brought.
+  /// The last decided number that a peer receives with its catch-up.
   func lastDecided(of tag: Tag, in model: ModelLog) -> ProposalNumber {
     model.lastStored(of: tag)
   }
 
-  /// Somebody has left a model, or joins it anew.
+  /// Ends the catch-up of a session that leaves a model or joins it again.
   mutating func endCatchup(of session: SessionID, in model: ModelLog) {
     catchups.removeAll { $0.catchup.session == session && $0.catchup.model === model }
   }
 
-  /// Whether messages wait for room at the session's connection.
+  /// Whether the session's connection is congested.
   func isCongested(_ session: SessionID) -> Bool {
     !congestedConnections.isEmpty && sessions[session].map { congestedConnections[$0.connection] != nil } == true
   }
 
   struct CatchupStream {
     var catchup: Catchup
-    /// All has been told but the last message, which waits until what was decided is stored.
+    /// Everything is sent but the last message, which waits until every decision is stored.
     var isWaiting = false
-    /// Fields that may be told at once to bring it to its end.
+    /// The most fields that may be sent in one turn to finish it.
     var allowance = 2_048
   }
 }

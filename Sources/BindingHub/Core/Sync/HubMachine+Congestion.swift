@@ -1,9 +1,10 @@
 import BindingProtocol
 
-/// Request connections whose peers read too slowly. They get no more commits, for those would only grow the queue; once
-/// there is room they are told each model's head, find the gap, and ask for one delta that folds all they missed.
+/// Congested request connections, whose peers read too slowly. They get no more commits, which would only grow the
+/// queue. Once a connection is writable it gets each model's head; the peer finds the gap and asks for one delta of
+/// all it missed.
 extension HubMachine {
-  /// A message of a model's commits, or its head, was not sent: the connection is behind.
+  /// A message with a model's commits or head was not sent, because the connection is congested.
   public mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
     var reader = WireReader(frame)
     guard let header = try? HubHeader(from: &reader), sessions.byConnection[connection] != nil else { return }
@@ -11,13 +12,13 @@ extension HubMachine {
     congestedConnections[connection, default: []].insert(header.topic)
   }
 
-  /// Messages wait for room at a connection: until there is, it is told no more of its catch-ups.
+  /// A connection is congested: its catch-ups pause until it is writable.
   public mutating func becameCongested(_ connection: ConnectionID) {
     guard congestedConnections[connection] == nil, sessions.byConnection[connection] != nil else { return }
     congestedConnections[connection] = []
   }
 
-  /// What had waited for a connection has left.
+  /// The messages that waited for a connection have left.
   public mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
     guard let topics = congestedConnections.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
@@ -30,7 +31,7 @@ extension HubMachine {
 }
 
 extension HubHeader {
-  /// Whether a frame says what became of a model to whoever follows it, and does not answer anybody.
+  /// Whether a frame tells a model's followers of its state, rather than answering one peer.
   static func isModelUpdate(_ frame: UnsafeRawBufferPointer) -> Bool {
     guard frame.count >= HubHeader.byteCount else { return false }
     let kind = frame[4]

@@ -1,11 +1,11 @@
 public import BindingProtocol
 
 extension HubMachine {
-  /// Keeps the hub's promises in time: heartbeats and heads, leases, joins whose subscription does not come,
-  /// recoveries.
+  /// Does everything that depends on time: heartbeats and heads, leases, joins without a subscription, recoveries
+  /// and silent owners.
   public mutating func tick(time: HubTime, into output: inout HubOutput) {
     let heartbeat = UInt64(configuration.heartbeatMilliseconds)
-    // R16: after a long pause of our own, nobody's silence counts.
+    // R16: after a long pause of this hub, a peer's silence does not count.
     if time.monotonic > lastTick + 3 * heartbeat { sessions.renewAll(now: time.monotonic) }
     lastTick = time.monotonic
     if time.monotonic >= nextHeartbeat {
@@ -35,7 +35,7 @@ extension HubMachine {
     headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
     publishHeads(time, &output)
     askAgain(&output)
-    // Sessions that have no publish connection hear the heartbeat on the other one.
+    // Sessions without a publish connection get the heartbeat on their request connection.
     var served: Set<ConnectionID> = []
     for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
       guard served.insert(session.connection).inserted else { continue }
@@ -46,11 +46,11 @@ extension HubMachine {
     }
   }
 
-  /// Heads that are told at once whatever waits: fewer than the messages that may wait for a subscriber.
+  /// Heads that are published in one go however many wait: fewer than the messages that may wait for a subscriber.
   static let fewHeads = 128
 
-  /// Tells the next heads of this heartbeat. Of thousands of models they do not leave together, for who follows them
-  /// all would lose some, and commits with them; but within half a heartbeat.
+  /// Publishes the next heads of this heartbeat. Thousands of heads do not leave together, because a peer that
+  /// follows all models would lose some, and commits with them. All leave within half a heartbeat.
   private mutating func publishHeads(_ time: HubTime, _ output: inout HubOutput) {
     for index in headsDue.prefix(headsAtOnce) where models[index] !== retired {
       publishHead(index, &output)
@@ -61,7 +61,7 @@ extension HubMachine {
     nextHeads = headsDue.isEmpty ? .max : time.monotonic + UInt64(configuration.heartbeatMilliseconds) / 64
   }
 
-  /// What `bindhub status` shows; the names are pinned by a test.
+  /// The status that `bindhub status` shows. A test pins the names.
   public func statusJSON(time: HubTime) -> JSON {
     let sessionList = sessions.inOrder.map { session in
       JSON.object([
@@ -89,7 +89,7 @@ extension HubMachine {
     ])
   }
 
-  /// How many versions the session is behind in the model where it is behind most, by what it told last.
+  /// How far the session lags in the model where it lags most, by its last report, in versions.
   private func lag(of session: SessionRecord) -> UInt64 {
     session.joins.reduce(0) { most, join in
       guard let applied = join.value.applied, let index = index(of: join.key), models[index].version > applied else {

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension HubMachine {
-  /// Carries out the joins of a frame that is right as a whole; one with a wrong name is refused alone.
+  /// Handles the joins of a well-formed frame. A join with an invalid name is refused on its own.
   mutating func handle(
     _ joins: [(join: Join, fault: WireError?)], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {
@@ -10,7 +10,7 @@ extension HubMachine {
       guard let connection = sessions[session]?.connection else { return }
       sequencer.counters.joins += 1
       sequencer.counters.modelsRefused += 1
-      // What was named stands in front: that says which join has no other answer.
+      // The text begins with the join's name: the peer sees which join was refused.
       error(
         fault.code, "\(PrintedText.escaped(join.name)): \(fault.problem)", session, connection, isFatal: false, &output)
     }

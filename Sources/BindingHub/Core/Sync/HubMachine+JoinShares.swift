@@ -1,12 +1,11 @@
 import BindingProtocol
 
-/// Joins that are taken in shares, between everybody else's turns: thousands of them in one message keep nobody
-/// waiting.
+/// Joins are handled in shares, between other peers' turns, so that thousands in one message delay no other peer.
 extension HubMachine {
-  /// Joins that a turn takes, and of one session before the next has its own.
+  /// The most joins that a turn handles, and that it handles of one session in a row.
   static let joinShare = 128
   private static let sessionShare = 32
-  /// Joins that may wait in all; who brings more has them taken at once.
+  /// The most joins that may wait in all; past it they are handled immediately.
   private static let maxWaitingJoins = 262_144
 
   struct WaitingJoins {
@@ -17,7 +16,7 @@ extension HubMachine {
   mutating func handleInTurn(_ joins: [Join], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     var rest = joins[...]
     let index = waitingJoins.firstIndex { $0.session == session }
-    // In their order: an earlier one of the session may wait.
+    // In order: an earlier join of the session may be waiting.
     while index == nil, joinsHandled < HubMachine.joinShare, let next = rest.popFirst() {
       joinsHandled += 1
       join(next, session, time, &output)
@@ -32,7 +31,7 @@ extension HubMachine {
     while waitingJoinCount > HubMachine.maxWaitingJoins { handleNextJoins(time, &output) }
   }
 
-  /// Takes what a turn may take.
+  /// Handles one turn's share of the waiting joins.
   mutating func handleWaitingJoins(_ time: HubTime, _ output: inout HubOutput) {
     while joinsHandled < HubMachine.joinShare, !waitingJoins.isEmpty { handleNextJoins(time, &output) }
     joinsHandled = 0
@@ -49,7 +48,7 @@ extension HubMachine {
     for next in share { join(next, first.session, time, &output) }
   }
 
-  /// A session has ended.
+  /// Drops the waiting joins and announcements of a session that has ended.
   mutating func forgetWaiting(_ session: SessionID) {
     announcing.removeAll { $0.session == session }
     guard let index = waitingJoins.firstIndex(where: { $0.session == session }) else { return }

@@ -11,7 +11,7 @@ extension HubMachine {
   }
 
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
-    // Not the whole record: kept over the change below, it would have all joins copied for each.
+    // Not the whole record: holding it across the change below would copy all joins each time.
     guard let (identity, connection) = sessions.with(session, { ($0.identity, $0.connection) }) else { return }
     if let going = indexOfRemoval(join.name) {
       models[going].removal?.joins.append((session, join))
@@ -26,7 +26,7 @@ extension HubMachine {
       }
     } catch {
       sequencer.counters.modelsRefused += 1
-      // Its name stands in front: that says which join has no other answer.
+      // The text begins with the model's name: the peer sees which join was refused.
       self.error(
         .overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
       return
@@ -64,8 +64,8 @@ extension HubMachine {
     if let stored = model.ephemeral == nil ? index : model.counterpart { publishPresence(ofModelAt: stored, time) }
   }
 
-  /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
-  /// decided: then `raiseLastDecidedOfWaitingJoins` comes back to it, before the join is answered.
+  /// R8: last decided numbers never go back, whatever this hub has lost. Nothing is decided while a batch is being
+  /// stored; `raiseLastDecidedOfWaitingJoins` then raises the number before the join is answered.
   private mutating func raiseLastDecided(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
     let model = models[index]
     if join.unacknowledged > 1 || model.knownWriter(origin.tag) != nil {
@@ -83,7 +83,7 @@ extension HubMachine {
     }
   }
 
-  /// Raises the marks for joins that came while a batch was being stored.
+  /// Raises the last decided numbers for joins that arrived while a batch was being stored.
   mutating func raiseLastDecidedOfWaitingJoins(_ index: Int, _ time: HubTime) {
     let model = models[index]
     for id in model.waitingJoins {
@@ -94,7 +94,7 @@ extension HubMachine {
     }
   }
 
-  /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a
+  /// R8: a peer ahead in the current epoch proves that acknowledged commits are missing here. Believed once per
   /// start.
   private mutating func believeIfAhead(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
@@ -109,7 +109,7 @@ extension HubMachine {
     believe(&output)
   }
 
-  /// Believes those who were ahead while a batch was being stored: what it holds was decided on a tail that is lost.
+  /// Believes peers that were ahead while a batch was being stored: that batch was decided on a lost tail.
   mutating func believeLate(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
     for id in model.waitingJoins {
@@ -125,14 +125,14 @@ extension HubMachine {
     }
   }
 
-  /// Begins a new life of the log, once in a start.
+  /// Begins a new epoch of the log, once per start.
   private mutating func believe(_ output: inout HubOutput) {
     guard !believedPeerAhead else { return }
     believedPeerAhead = true
     epochBegan = lastTick
     sequencer.counters.newEpochs += 1
     tailProven = false
-    // SplitMix64 of the seed that was given: chance from outside, no second source of it in here.
+    // SplitMix64 of the given seed: the machine has no source of randomness of its own.
     random &+= 0x9E37_79B9_7F4A_7C15
     var mixed = random
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -148,7 +148,7 @@ extension HubMachine {
     endBarriersOfOldEpoch(&output)
     for index in models.indices where models[index].ephemeral == nil {
       models[index].asked = AskedReplicas()
-      // What was decided and not stored was decided in a life that is over; its peers send it again.
+      // Decisions that are not stored belong to the epoch that has ended; their peers resend the proposals.
       if !models[index].isAppending { dropBatch(index) }
       if models[index].version > 0 { recentlyChanged.insert(index) }
       models[index].headsLeft = 3
@@ -157,19 +157,19 @@ extension HubMachine {
 
   // MARK: Answering
 
-  /// Answers the joins that can be answered: subscribed or out of time, and nothing decided that is not stored.
+  /// Answers joins that have subscribed or timed out, once every decision is stored.
   mutating func answerJoins(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
     guard !model.waitingJoins.isEmpty, model.isSettled else { return }
     var still: [SessionID] = []
     for id in model.waitingJoins {
-      // Not the whole session: kept over the change below, it would have all its joins copied.
+      // Not the whole session: holding it across the change below would copy all its joins.
       guard
         let (joined, subscriber, tag) = sessions.with(id, { ($0.joins[model.topic], $0.subscriber, $0.identity.tag) }),
         let record = joined, let join = record.open
       else { continue }
       let isSubscribed = sessions.isSubscribed(subscriber, to: model.topic)
-      // Where the store is full a mark may not have been raised yet.
+      // While the store is full, the last decided number may not have been raised yet.
       if sequencer.isFull(for: model, time), model.lastStored(of: tag) < max(join.unacknowledged, 1) - 1 {
         still.append(id)
         continue
@@ -220,7 +220,7 @@ extension HubMachine {
     let heads = session.joins.keys.sorted().compactMap { topic in
       index(of: topic).map { ModelHead(topic: topic, version: models[$0].version, digest: models[$0].fields.digest()) }
     }
-    // That of an ephemeral line is understood.
+    // The epoch of ephemeral models is understood.
     send(.heads(HeadsAnswer(session: id, epoch: epoch, heads: heads)), to: id, &output)
   }
 }

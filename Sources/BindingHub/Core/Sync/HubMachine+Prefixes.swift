@@ -1,6 +1,7 @@
 import BindingProtocol
 
-/// Models below a prefix: those that exist are announced to who joins it, later ones as they get their first commit.
+/// Models below a prefix. A peer that joins the prefix is told the existing models, and later ones with their first
+/// commit.
 extension HubMachine {
   mutating func joinPrefix(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
     guard let record = sessions[session] else { return }
@@ -17,11 +18,11 @@ extension HubMachine {
       Announcing(session: session, prefix: join.name, request: join.request, rest: models.indices))
   }
 
-  /// Models that a turn looks at, and that it announces: a thousand of the longest ids fit into a frame.
+  /// The most models that a turn checks, and that it announces: a thousand of the longest ids fit into a frame.
   private static let modelsLookedAt = 4_096
   private static let modelsAnnounced = 512
 
-  /// Announces what a turn may announce, to those who have waited longest first.
+  /// Announces one turn's share, beginning with the sessions that have waited longest.
   mutating func announceShares(_ output: inout HubOutput) {
     var left = HubMachine.modelsAnnounced
     for _ in announcing.indices where left > 0 {
@@ -35,7 +36,7 @@ extension HubMachine {
     }
   }
 
-  /// - Returns: how many it announced.
+  /// - Returns: the number of announced models.
   private func announce(_ share: inout Announcing, atMost most: Int, _ output: inout HubOutput) -> Int {
     var found: [ModelLog] = []
     for index in share.rest.prefix(HubMachine.modelsLookedAt) where found.count < most {
@@ -43,14 +44,14 @@ extension HubMachine {
       let model = models[index]
       if model.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
     }
-    // The last message says that it is the last.
+    // The last message is marked as the last.
     if !found.isEmpty || share.rest.isEmpty {
       announce(found, to: share.session, share.request, isComplete: share.rest.isEmpty, &output)
     }
     return found.count
   }
 
-  /// Models that are still to be looked at for who has joined a prefix.
+  /// The models still to be checked for a session that joined a prefix.
   struct Announcing {
     let session: SessionID
     let prefix: String
@@ -69,7 +70,7 @@ extension HubMachine {
       &output)
   }
 
-  /// A model has its first commit: tells those who joined a prefix of its id.
+  /// Announces a model's first commit to the sessions that joined a prefix of its id.
   mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
     guard !model.wasAnnounced, model.hasCommits, model.ephemeral == nil else { return }

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension HubMachine {
-  /// Sends a stored batch to all who joined: published, or to each on its request connection.
+  /// Sends a stored batch to all joined sessions: published, or to each on its request connection.
   mutating func publish(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
     guard !batch.body.isEmpty else { return }
     let model = models[index]
@@ -22,7 +22,7 @@ extension HubMachine {
     }
     var served: Set<ConnectionID> = []
     for id in receivers.sorted() {
-      // A join that is not answered yet is answered with this in it.
+      // An unanswered join gets these commits with its answer.
       guard let session = sessions[id], session.joins[model.topic]?.delivery != nil,
         served.insert(session.connection).inserted
       else { continue }
@@ -39,8 +39,8 @@ extension HubMachine {
     }
   }
 
-  /// Whether a body is too big for the publish connection, where it would wait for whoever is slow: as a whole, or
-  /// since one commit in it is. Many small ones that were decided together are not.
+  /// Whether a body is too big for the publish connection, where it would wait for slow subscribers: as a whole, or
+  /// because of one commit in it. Many small commits decided together are not too big.
   private func isBig(_ body: [UInt8]) -> Bool {
     let limit = configuration.limits.maxPublishedBytes
     guard body.count > limit else { return false }
@@ -85,7 +85,7 @@ extension HubMachine {
 
   // MARK: Outcomes
 
-  /// Bytes after which a message of outcomes takes no more: with the longest conflict it stays within a frame.
+  /// Past this many bytes a message of outcomes is full; the longest conflict then still fits into the frame.
   private var outcomesLimit: Int { configuration.limits.chunkBytes / 2 }
 
   /// Puts an outcome into the session's next message.
@@ -100,9 +100,9 @@ extension HubMachine {
     if isFirst == true { withOutcomes.append(session) }
   }
 
-  /// Tells again what was decided and stored, also while nothing can be decided: who asks may not wait for as long as
-  /// others keep an owner or a store busy.
-  /// - Returns: whether it was a repeat.
+  /// Answers a repeat from the stored outcome, even while no decision is possible: the peer must not wait for an
+  /// owner or a store that others keep busy.
+  /// - Returns: whether the proposal was a repeat.
   mutating func answerRepeat(
     _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int
   ) -> Bool {
@@ -113,7 +113,7 @@ extension HubMachine {
     return true
   }
 
-  /// Neighbouring answers of one session, run by run.
+  /// Passes neighbouring answers of one session to `body`, run by run.
   mutating func forEachRun(
     _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void
   ) {

@@ -1,30 +1,31 @@
 import BindingProtocol
 
-/// A session's request to hear when others have applied a version of a model.
+/// A session's request to be notified when other peers have applied a version of a model.
 struct Barrier {
   let session: SessionID
   let request: UInt32
   let version: Version
-  /// How many have to have it; nil: all that had joined the model when it was asked, and live on.
+  /// The number of sessions that must have the version; nil: all that had joined the model at the request and are
+  /// still there.
   let count: Int?
   let deadline: UInt64
-  /// Sessions that were there when it was asked and have not said that they have the version.
+  /// Sessions that had joined at the request and have not reported the version.
   var waiting: Set<SessionID>
   var applied: Set<SessionID> = []
 
-  /// How many it waits for.
+  /// The number of sessions that it waits for.
   var wanted: Int { count ?? waiting.count + applied.count }
 
   var isComplete: Bool { applied.count >= wanted }
 }
 
-/// All barriers of a hub: who waits, for whom, until when. Bounded by whoever adds to it.
+/// All barriers of a hub. The caller bounds their number.
 struct Barriers {
-  /// By the model's place.
+  /// By the model's index.
   private var byModel: [Int: [Barrier]] = [:]
   private var bySession: [SessionID: Int] = [:]
   private(set) var count = 0
-  /// When the first of them is out of time.
+  /// When the first of them times out.
   private(set) var nextDeadline = UInt64.max
   private var isChanged = false
 
@@ -32,14 +33,14 @@ struct Barriers {
 
   func count(of session: SessionID) -> Int { bySession[session] ?? 0 }
 
-  /// The models somebody waits for, in the order of their places, with the lowest version that is waited for.
+  /// The models with barriers, ordered by index, each with the lowest version awaited.
   var asked: [(model: Int, version: Version)] {
     byModel.sorted { $0.key < $1.key }.compactMap { model, list in
       list.lazy.map(\.version).min().map { (model, $0) }
     }
   }
 
-  /// One that is there already under this number is replaced: its session asks again.
+  /// Adds a barrier. It replaces one of the same session and request number, which the session has repeated.
   mutating func add(_ barrier: Barrier, to model: Int) {
     byModel[model, default: []].removeAll { $0.session == barrier.session && $0.request == barrier.request }
     byModel[model, default: []].append(barrier)
@@ -57,8 +58,8 @@ struct Barriers {
     byModel[model] = list
   }
 
-  /// A session has ended, or left a model: it is waited for no longer, and waits no longer itself.
-  /// - Parameter model: nil: all of them.
+  /// A session has ended or left a model: it no longer waits and is no longer awaited.
+  /// - Parameter model: the model's index; nil: all models.
   mutating func forget(_ session: SessionID, in model: Int? = nil) {
     for index in model.map({ [$0] }) ?? Array(byModel.keys) {
       guard var list = byModel[index] else { continue }
@@ -72,7 +73,7 @@ struct Barriers {
     recordChange()
   }
 
-  /// Takes out those that are complete, or whose time is over.
+  /// Removes and returns the barriers that are complete or have timed out.
   mutating func takeEnded(now: UInt64) -> [Barrier] {
     guard isChanged || nextDeadline <= now else { return [] }
     var ended: [Barrier] = []

@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// Who has which version: barriers, and what peers report of themselves.
+/// Applied versions: barriers, and what peers report of their replicas.
 extension HubMachine {
-  /// Takes a session's request to hear when others have applied a version.
+  /// Handles a session's request to be notified when other peers have applied a version.
   mutating func awaitApplied(
     _ wanted: AwaitApplied, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {
@@ -34,7 +34,7 @@ extension HubMachine {
     ask(index, version: wanted.version, &output)
   }
 
-  /// Takes what a peer says of its replicas.
+  /// Handles a peer's report of its replicas.
   mutating func handle(_ entries: [AppliedEntry], _ id: SessionID, _ output: inout HubOutput) {
     guard let session = sessions[id] else { return }
     for entry in entries {
@@ -52,16 +52,16 @@ extension HubMachine {
     }
   }
 
-  /// What `alive` says of a model: all that is known of those who cannot be asked.
+  /// Records the version in an `alive`: all that is known of sessions that cannot be asked.
   mutating func recordApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
-    // It does not name an epoch: once this start has begun another, old news cannot be told from new.
+    // It names no epoch: once this start has begun another one, an old report cannot be told from a new one.
     guard !believedPeerAhead, sessions[session]?.joins[entry.topic] != nil else { return }
     sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
     if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
   }
 
-  /// Asks all who have joined a model to say when they have a version: where all know the question it is published,
-  /// else each of those who do is asked (a session is never sent a kind that it did not name).
+  /// Asks all joined sessions to report when they have a version. The question is published if all of them know it,
+  /// else sent to each that does (a session is never sent a kind that it did not name).
   func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
     let model = models[index]
     let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
@@ -73,7 +73,7 @@ extension HubMachine {
     }
   }
 
-  /// With each heartbeat the questions are put again: one of them, or its answer, may have been lost.
+  /// Repeats the open questions with each heartbeat: a question or its answer may have been lost.
   func askAgain(_ output: inout HubOutput) {
     for (model, version) in barriers.asked { ask(model, version: version, &output) }
     for verification in verifications {
@@ -81,7 +81,7 @@ extension HubMachine {
     }
   }
 
-  /// Answers the barriers that are complete, or out of time.
+  /// Answers the barriers that are complete or have timed out.
   mutating func endBarriers(_ time: HubTime, _ output: inout HubOutput) {
     guard !barriers.isEmpty else { return }
     for barrier in barriers.takeEnded(now: time.monotonic) {
@@ -89,7 +89,7 @@ extension HubMachine {
     }
   }
 
-  /// Another epoch has begun: what a version of the old one meant is over.
+  /// Answers all barriers when another epoch begins: versions of the old one have no meaning any more.
   mutating func endBarriersOfOldEpoch(_ output: inout HubOutput) {
     for barrier in barriers.takeAll() { sendEnd(of: barrier, .otherEpoch, &output) }
   }

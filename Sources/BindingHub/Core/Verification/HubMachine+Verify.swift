@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// The comparison of peers' replicas with the hub, for whoever asks, without a session.
+/// The comparison of peers' replicas with the hub; requesting it needs no session.
 extension HubMachine {
   mutating func verify(
     _ wanted: Verify, _ session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
@@ -41,7 +41,7 @@ extension HubMachine {
         connection: connection, session: session, deadline: time.monotonic + timeout, models: examined, next: next))
   }
 
-  /// Holds what a peer says of a model against what the hub had at that version.
+  /// Compares a peer's report of a model with the hub's state at that version.
   mutating func compare(_ entry: AppliedEntry, of session: SessionRecord, _ index: Int, _ output: inout HubOutput) {
     for position in verifications.indices {
       guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
@@ -54,7 +54,7 @@ extension HubMachine {
     }
   }
 
-  /// A model that is being compared has another version: peers will soon be there, too.
+  /// Records the digest of a new version of a model being compared: peers will soon report it.
   mutating func rememberDigest(_ index: Int) {
     let (version, digest) = (models[index].version, models[index].fields.digest())
     for position in verifications.indices {
@@ -63,7 +63,7 @@ extension HubMachine {
     }
   }
 
-  /// Answers the comparisons that are complete, or out of time.
+  /// Answers the comparisons that are complete or have timed out.
   mutating func endVerifications(_ time: HubTime, _ output: inout HubOutput) {
     guard verifications.contains(where: { $0.isComplete || $0.deadline <= time.monotonic }) else { return }
     for ended in verifications where ended.isComplete || ended.deadline <= time.monotonic {
@@ -74,7 +74,7 @@ extension HubMachine {
     verifications.removeAll { $0.isComplete || $0.deadline <= time.monotonic }
   }
 
-  /// The report; the names are pinned by a test.
+  /// The report. A test pins the names.
   private func json(of verification: Verification) -> JSON {
     func names(_ ids: Set<SessionID>) -> JSON {
       .array(ids.compactMap { sessions[$0]?.identity.fullName }.sorted().map(JSON.string))

@@ -1,29 +1,29 @@
 import BindingProtocol
 
-/// The comparison of some models' replicas with the hub, while it is under way.
+/// A comparison under way of some models' replicas with the hub.
 struct Verification {
   let connection: ConnectionID
   let session: SessionID
   let deadline: UInt64
   var models: [Examined]
-  /// The topic after which the next question goes on; 0: these were the last.
+  /// The topic after which the next question continues; 0: these were the last.
   let next: Topic
 
-  /// One model of it.
+  /// One compared model.
   struct Examined {
-    /// The model's place.
+    /// The model's index.
     let model: Int
-    /// Digests of the versions that the hub has had since the comparison began, the last ones, in their order.
+    /// Digests of the hub's versions since the comparison began, in order; only the last ones are kept.
     var known: [(version: Version, digest: UInt64)]
     var waiting: Set<SessionID>
     var equal: Set<SessionID> = []
     var different: Set<SessionID> = []
-    /// Sessions that were not asked, since they do not know the question.
+    /// Sessions that were not asked because they do not know the question.
     var unable: Set<SessionID> = []
 
-    /// Takes what a session says of itself.
-    /// - Returns: true if that is a difference that was not known yet. What cannot be compared with a known version
-    ///   decides nothing: the session is asked again.
+    /// Handles a session's report.
+    /// - Returns: true if it is a new difference. A report that no known version can be compared with decides
+    ///   nothing; the session is asked again.
     mutating func apply(_ entry: AppliedEntry, of session: SessionID, isThisEpoch: Bool) -> Bool {
       guard isThisEpoch, waiting.contains(session), let last = known.last else { return false }
       var verdict: Bool?
@@ -35,7 +35,7 @@ struct Verification {
       return !verdict
     }
 
-    /// Remembers the hub's digest of a version.
+    /// Records the hub's digest of a version.
     mutating func record(_ version: Version, _ digest: UInt64, limit: Int) {
       known.append((version, digest))
       if known.count >= 2 * limit { known.removeFirst(known.count - limit) }

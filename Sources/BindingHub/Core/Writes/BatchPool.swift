@@ -1,13 +1,13 @@
 import BindingProtocol
 
-/// Batches that no model needs now: a pending batch has lists with room for many commits, and of many models few are
-/// written at the same moment. Those few then share memory that the processor has at hand.
+/// Unused pending batches. A batch has lists with room for many commits, and few of many models are written at the
+/// same moment: those few share memory that is still in the processor's cache.
 final class BatchPool {
-  /// The pending batch of a model of which nothing is decided: always empty.
+  /// The pending batch of a model without decisions; always empty.
   let none = ModelLog.PendingBatch()
 
   private var batches: [ModelLog.PendingBatch] = []
-  /// How many are kept; of those that have grown beyond `bigBytes` only a few.
+  /// The most batches kept; of those grown beyond `bigBytes` only `mostBig`.
   private static let most = 1_024
   private static let bigBytes = 16_384
   private static let mostBig = 8
@@ -19,7 +19,7 @@ final class BatchPool {
     return pendingBatch
   }
 
-  /// Empties a pending batch and takes it back.
+  /// Empties a pending batch and keeps it for reuse.
   func giveBack(_ pendingBatch: ModelLog.PendingBatch) {
     pendingBatch.clear()
     let isBig = pendingBatch.commits.byteCount > BatchPool.bigBytes

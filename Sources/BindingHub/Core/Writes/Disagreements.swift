@@ -1,24 +1,24 @@
 import BindingProtocol
 
-/// What peers declare of models otherwise than the models' descriptions say. They tell it by proposing their own
-/// description as a default, which yields to the one that is there.
+/// Differences between what peers declare of models and the models' descriptions. A peer reveals one by proposing
+/// its own description with `setIfAbsent`, which does not replace an existing one.
 struct Disagreements {
   struct Entry {
     let tag: Tag
     let model: String
     let peer: String
-    /// The version of the description that was in force: of another one nothing is known.
+    /// The version of the description that applied; nothing is known of others.
     let version: Version
     let differences: [RuleDifference]
   }
   private(set) var entries: [Entry] = []
   private var reported: Set<String> = []
 
-  /// Entries kept at most, and fields of one.
+  /// The most entries, and the most fields of one.
   private static let most = 256
   private static let mostFields = 20
 
-  /// - Returns: whether that is news of this peer and model, also when it is started again.
+  /// - Returns: whether this is new for the peer's name and model. A restarted peer is not reported again.
   mutating func record(_ origin: Origin, _ model: String, _ version: Version, _ differences: [RuleDifference]) -> Bool {
     entries.removeAll { $0.tag == origin.tag && $0.model == model }
     if entries.count >= Self.most { entries.removeFirst() }
@@ -31,7 +31,7 @@ struct Disagreements {
   }
 }
 
-/// A description that was proposed where there is one.
+/// A description proposed for a model that already has one.
 struct Declared {
   let origin: Origin
   let model: ModelLog
@@ -39,7 +39,7 @@ struct Declared {
 }
 
 extension HubMachine {
-  /// Looks at the descriptions that were proposed in this drain where there is another one.
+  /// Compares the descriptions proposed in this drain with the existing ones.
   mutating func recordDisagreements(_ output: inout HubOutput) {
     for declared in sequencer.declared {
       let model = declared.model
@@ -57,7 +57,7 @@ extension HubMachine {
     sequencer.declared.removeAll()
   }
 
-  /// What the peers that are here declare otherwise, for the status.
+  /// The disagreements of connected peers, for the status.
   var disagreementsJSON: JSON {
     .array(
       disagreements.entries.compactMap { entry in
@@ -79,7 +79,7 @@ extension HubMachine {
 }
 
 extension ModelLog {
-  /// The field of the description, where it was ever written.
+  /// The description's field, if it was ever written.
   fileprivate var storedDescription: FieldSlot? {
     Int(fields.descriptionID) < fields.count ? fields[fields.descriptionID] : nil
   }

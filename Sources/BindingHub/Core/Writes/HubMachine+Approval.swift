@@ -1,24 +1,24 @@
 import BindingProtocol
 
-/// A proposal whose model's owner is being asked about it (protocol.md §9.3).
+/// A proposal that waits for the approval of its model's owner (protocol.md §9.3).
 struct PendingApproval {
   let token: UInt32
   /// The session that was asked.
   let asked: SessionID
   let owner: Tag
-  /// Whose proposal it is.
+  /// The identity that made the proposal.
   let origin: Origin
   let proposal: ModelLog.Waiting
   let fields: [ApprovalField]
-  /// From then on the owner is silent, on the monotonic clock.
+  /// When the owner counts as silent, on the monotonic clock.
   let answerBy: UInt64
-  /// What it has answered.
+  /// The owner's answer.
   var approval: Sequencer.Approval?
 }
 
-/// Asking a model's owner, one proposal after the other: what comes meanwhile for that model waits.
+/// Asks a model's owner for approval, one proposal at a time. Other proposals for the model wait.
 extension HubMachine {
-  /// Whether somebody else has to agree to what this peer writes.
+  /// Whether another peer must approve this peer's writes.
   func needsApproval(_ tag: Tag, in model: ModelLog) -> Bool {
     guard let owner = model.owner, owner != tag else { return false }
     return session(ofOwner: owner, of: model) != nil
@@ -60,20 +60,20 @@ extension HubMachine {
     goOn(index, time, &output)
   }
 
-  /// The owner is another one now, or there is none: what the old one was asked is decided afresh.
+  /// Decides a proposal again when the model's owner has changed or is gone.
   mutating func askAgain(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard let pendingApproval = models[index].pendingApproval, pendingApproval.owner != models[index].owner else {
       return
     }
-    // What was refused is only waiting for the store.
+    // A denied proposal waits only for the store.
     if case .denied? = pendingApproval.approval { return }
     models[index].pendingApproval = nil
     models[index].waiting.insert(pendingApproval.proposal, at: 0)
     goOn(index, time, &output)
   }
 
-  /// An owner that does not answer is not waited for any longer, and owns the model no more: else each write that comes
-  /// would wait as long.
+  /// Denies the proposals of silent owners. A silent owner loses the model: otherwise each later write would wait
+  /// as long.
   mutating func endSilence(_ time: HubTime, _ output: inout HubOutput) {
     for index in touched {
       guard let pendingApproval = models[index].pendingApproval, pendingApproval.approval == nil,
@@ -91,7 +91,7 @@ extension HubMachine {
     }
   }
 
-  /// Deletes what names a model's owner, unless it is another's by now.
+  /// Deletes the field that names a model's owner, unless another peer holds it by now.
   private mutating func disown(_ index: Int, _ owner: Tag, _ time: HubTime) {
     models[index].owner = nil
     guard let ephemeralIndex = models[index].counterpart, let field = models[ephemeralIndex].fields.id(of: Names.owner),

@@ -13,7 +13,7 @@ extension HubMachine {
     var index = -1
     var copy: [UInt8]?
     var unacknowledged = before
-    // Most frames are about one model, and most sessions write to one for long.
+    // Most frames name one model, and most sessions write to one model for long.
     var seat = seatBefore
     defer {
       sessions.with(session) { record in
@@ -38,7 +38,8 @@ extension HubMachine {
         continue
       }
       if models[model].isBusy {
-        // Decided when the batch is stored: decisions stand on stored state only; or when the owner has answered.
+        // Decided when the batch is stored, because decisions build on stored state only, or when the owner has
+        // answered.
         if models[model].waiting.count < configuration.maxWaitingProposals {
           let bytes = copy ?? Array(frame)
           copy = bytes
@@ -81,19 +82,19 @@ extension HubMachine {
     enqueue(.init(topic: topic, number: number, .retryLater(code, pauseMilliseconds: pauseMilliseconds)), session)
   }
 
-  /// The place of an identity among a model's writers.
+  /// The index of an identity among a model's writers.
   mutating func writer(_ origin: Origin, in model: Int) -> Int {
     if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
     return models[model].writer(for: origin)
   }
 
-  /// What became of a proposal that was looked at.
+  /// The result of handling a proposal.
   enum Decided {
-    /// It was told.
+    /// The answer was enqueued, or none is due.
     case answered
-    /// It is told when the store has it.
+    /// The answer follows when the decision is stored.
     case waits
-    /// The model's owner has to be asked.
+    /// The model's owner must be asked.
     case approval([ApprovalField])
   }
 
@@ -119,7 +120,7 @@ extension HubMachine {
     return log.pendingBatch.answers.count > answers ? .waits : .answered
   }
 
-  /// Undoes what was decided on top of the stored state, and nobody was told of.
+  /// Undoes decisions that are neither stored nor reported.
   mutating func dropBatch(_ index: Int) {
     forEachRun(models[index].pendingBatch.answers) { machine, run in
       machine.sessions.with(run[run.startIndex].session) { $0.unacknowledged = max($0.unacknowledged - run.count, 0) }

@@ -1,29 +1,29 @@
 import BindingProtocol
 
 extension ModelLog {
-  /// What was decided since the last batch left, and what follows once it is stored. Borrowed from `BatchPool` while
-  /// something is; used, as its model is, by one thread.
+  /// Decisions not yet stored, with their deferred answers. Borrowed from `BatchPool` while there are any; used by
+  /// one thread, like its model.
   final class PendingBatch {
     @exclusivity(unchecked) var commits = CommitsWriter()
     @exclusivity(unchecked) var isOpen = false
     @exclusivity(unchecked) var decisions: [Decision] = []
     @exclusivity(unchecked) var answers: [Answer] = []
-    /// What the answers say that are no commits.
+    /// The contents of answers other than commits.
     @exclusivity(unchecked) var others: [Answer.Other] = []
-    /// Fields that were decided, in order, each with what it had been decided to be before.
+    /// Decided fields, in order, each with its decision before.
     @exclusivity(unchecked) var touched: [(field: FieldID, before: FieldSlot.Decided)] = []
-    /// Where those of the commit that is being decided begin.
+    /// The index in `touched` at which the present commit begins.
     @exclusivity(unchecked) var begun = 0
     @exclusivity(unchecked) var touchedWriters: [Int] = []
-    /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
+    /// Fields written by `setIfAbsent`, with the version: a later commit of the batch may have set them.
     @exclusivity(unchecked) var weakFields: [(field: FieldID, version: Version)] = []
     @exclusivity(unchecked) var recoveredFields: [(field: FieldID, from: RecoveryPoint)] = []
-    /// The recovery whose fields are in this batch: should the batch not be stored, it is carried out again.
+    /// The recovery whose fields are in this batch; it is repeated if the batch is not stored.
     @exclusivity(unchecked) var recovery: Recovery?
-    /// The fields that existed when the pending batch was opened.
+    /// The number of fields when the batch was opened.
     @exclusivity(unchecked) var fieldsBefore = 0
 
-    /// Forgets everything; lists keep their room, unless it is much.
+    /// Empties the batch; lists keep their capacity unless it is big.
     func clear() {
       isOpen = false
       recovery = nil
@@ -38,28 +38,28 @@ extension ModelLog {
     }
   }
 
-  /// A proposal that cannot be decided yet: the frame that it came in, and where in it it stands.
+  /// A proposal that cannot be decided yet: its frame, and its index in the frame.
   struct Waiting {
     let session: SessionID
     let frame: [UInt8]
     let index: Int
   }
 
-  /// An outcome to be told, once its decision is stored.
+  /// An outcome to send once its decision is stored.
   struct Answer {
     enum Other {
       case outcome(WireOutcome.Rest)
-      /// The conflicting field is looked up when the answer leaves: by then its value is stored.
+      /// The conflicting field is looked up when the answer leaves; its value is stored by then.
       case conflict(FieldID)
     }
     var session: SessionID
     var number: ProposalNumber
-    /// The version that it made, unless `index` points at what it says instead.
+    /// The version of the commit, unless `index` refers to an entry of `others`.
     var version: Version
     var index: Int?
 
-    /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
-    /// other; 65,535 at most.
+    /// The number of answers from `first` on, a commit's, that are commits with consecutive numbers and versions;
+    /// at most 65,535.
     static func commits(in answers: ArraySlice<Answer>, from first: Int) -> Int {
       var (last, count) = (answers[first], 1)
       while first + count < answers.endIndex, count < Int(UInt16.max) {
@@ -72,6 +72,6 @@ extension ModelLog {
     }
   }
 
-  /// Entries for which a list of the pending batch keeps its room.
+  /// The most entries for which a list of the pending batch keeps its capacity.
   static let roomKept = 2_048
 }

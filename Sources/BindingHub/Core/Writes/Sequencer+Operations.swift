@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// Carrying out a proposal's operations, each in the pending batch of its model.
+/// Applies a proposal's operations to the pending batch of its model.
 extension Sequencer {
   /// - Returns: how many fields change.
   mutating func change(
@@ -61,7 +61,7 @@ extension Sequencer {
       }
       changed += 1
     }
-    // What a proposal writes has to fit the description that it leaves, wherever in it that stands.
+    // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.version == version {
       try checkAll(in: model)
     } else if let violation {
@@ -70,20 +70,20 @@ extension Sequencer {
     return changed
   }
 
-  /// Who proposes another description as a default declares the model otherwise, and says so.
+  /// Records a description proposed with `setIfAbsent` for a model that has one.
   @inline(never)
   private mutating func record(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
     guard let value, value.count <= limits.maxValueBytes, declared.count < Self.mostDeclared else { return }
     declared.append(Declared(origin: model.origin(ofWriter: writer), model: model, value: FieldValue(value)))
   }
 
-  /// Deletes all fields; of an ephemeral line those of who proposes.
+  /// Deletes all fields; of an ephemeral model only the writer's.
   private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
     var changed = 0
     for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
       if model.ephemeral != nil {
         guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
-        // A place is the hub's: only what is said there goes.
+        // Slots are the hub's: only the announcement in them is deleted.
         if model.fields[id].name.hasPrefix(Names.presencePrefix) {
           changed += try announce(nil, .delete, version, writer, in: model)
           continue
@@ -95,8 +95,8 @@ extension Sequencer {
     return changed
   }
 
-  /// Holds a value that is decided against the description, or takes it in as the new description. `violation` becomes
-  /// why it does not fit, if that is the first.
+  /// Checks a value against the description, or adopts it as the new description. `violation` receives the first
+  /// violation.
   @inline(never)
   private func check(
     _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
@@ -126,7 +126,7 @@ extension Sequencer {
     }.get()
   }
 
-  /// Holds everything that the present commit writes against the description that came with it.
+  /// Checks everything that the present commit writes against the description that it sets.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.pendingBatch.touched[model.pendingBatch.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
@@ -136,7 +136,7 @@ extension Sequencer {
     }
   }
 
-  /// `violation` becomes why the result does not fit the description, if that is the first.
+  /// Applies a merging verb. `violation` receives the first violation of the description by a result.
   /// - Returns: whether the field changes.
   private func merge(
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
@@ -171,7 +171,7 @@ extension Sequencer {
     .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
   }
 
-  /// Writes a value (nil: a deletion) into the batch and notes it.
+  /// Writes a value, or nil for a deletion, into the batch and records it.
   private func decide(
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
@@ -187,7 +187,7 @@ extension Sequencer {
     model.record(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
   }
 
-  /// The field that is meant; nil if nobody has named it before.
+  /// The field that an operation names; nil: the name is new.
   func field(
     _ id: FieldID?, _ name: UnsafeRawBufferPointer?, in model: ModelLog
   ) throws(Verdict) -> FieldID? {
@@ -198,7 +198,7 @@ extension Sequencer {
     return id
   }
 
-  /// Who wrote last what a proposal sets first, for who has to find a loop.
+  /// The last writer of the first field that a proposal sets, named in the report of a loop.
   func writerAnswered(by proposal: ProposalCursor, in model: ModelLog, _ time: HubTime) -> String {
     var operations = proposal.operations
     guard (try? operations.next()) == true, let field = try? field(operations.id, operations.name, in: model) else {
@@ -208,7 +208,7 @@ extension Sequencer {
     return other.tag == .none ? "others" : other.fullName
   }
 
-  /// Why a model takes no new field, and what helps.
+  /// Why a model has no room for a new field, and the remedy.
   private func full(_ model: ModelLog) -> String {
     let (limit, deleted) = (limits.maxModelFields, model.fields.count - model.fields.valueCount)
     guard deleted > 0 else {
@@ -241,7 +241,7 @@ extension Sequencer {
 }
 
 extension ModelLog {
-  /// Whether a field has that very value.
+  /// Whether a field has exactly this value.
   func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
     let slot = fields[id]
     guard fields.decided(id).hasValue else { return false }

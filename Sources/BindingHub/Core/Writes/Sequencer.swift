@@ -1,34 +1,36 @@
 import BindingProtocol
 
-/// Decides proposals, one after the other, per model: in, refused, unchanged, expired, conflict, or not yet. Pure: it
-/// changes only the model's pending batch.
+/// Decides proposals one after the other, per model: committed, unchanged, refused, expired, conflict, unknown or
+/// retry later. Pure: it changes only the model's pending batch and writers.
 struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
   var epoch: Epoch
   var counters = HubCounters()
-  /// Until then, on the monotonic clock, nothing is decided that needs room in the store, which has none.
+  /// Until then, on the monotonic clock, the full store makes the sequencer defer every decision that needs room in
+  /// it.
   var storeFullUntil: UInt64 = 0
-  /// Descriptions proposed as a default where there is another one; the caller takes them. At most so many at once.
+  /// Descriptions proposed with `setIfAbsent` for models that have one, at most `mostDeclared`; the caller removes
+  /// them.
   var declared: [Declared] = []
   static let mostDeclared = 64
-  /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
+  /// The number of proposals handled, so that a field can tell whether the present one has named it.
   var ordinal: UInt64 = 0
 
-  /// What to say at once; nil: the answer waits in the model's pending batch until the decision is stored.
+  /// The immediate result of a proposal.
   enum Immediate {
     case outcome(WireOutcome.Rest)
     case nothing
-    /// Nothing is decided before the model's owner was asked about what the fields would become.
+    /// The model's owner must first approve the values that these fields would get. Nothing is decided.
     case approve([ApprovalField])
   }
 
-  /// How a proposal stands to the model's owner.
+  /// The owner's approval of a proposal.
   enum Approval {
-    /// There is none, or it is the owner's own.
+    /// No approval is needed: the model has no owner, or the proposal is the owner's.
     case given
     case toBeAsked
-    /// The owner said yes to these fields.
+    /// The owner has approved these fields.
     case givenFor([ApprovalField])
     case denied(Refusal)
   }
@@ -36,14 +38,14 @@ struct Sequencer {
   /// Why a proposal becomes no commit.
   enum Verdict: Error {
     case refused(RefusalCode, String)
-    /// nil: nobody has ever named that field.
+    /// nil: the field has no id.
     case conflict(FieldID?, name: String)
     case unchanged
     case approve([ApprovalField])
   }
 
-  /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
-  /// - Parameter mayBeOld: it may have been sent first in an earlier epoch.
+  /// Decides the proposal at the cursor; `writer` is the index of `origin` among the model's writers.
+  /// - Parameter mayBeOld: whether it may have been sent first in an earlier epoch.
   mutating func decide(
     _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
     approval: Approval = .given, mayBeOld: Bool = false
@@ -98,21 +100,21 @@ struct Sequencer {
       case .approve(let fields):
         model.withWriter(writer) { $0.lastDecided = proposal.number - 1 }
         if model.pendingBatch.commits.isEmpty { model.pendingBatch.isOpen = false }
-        // Writers may be forgotten while the owner is asked, and have other places then.
+        // Writers may be forgotten while the owner is asked, and their indices change then.
         if !isTouched { model.pendingBatch.touchedWriters.removeLast() }
         return .approve(fields)
       }
     }
   }
 
-  /// Whether a replica has shown that an older life of the log decided that number.
+  /// Whether a replica has shown that an older epoch of the log decided this number.
   private mutating func isSeen(_ number: ProposalNumber, of tag: Tag, in model: ModelLog) -> Bool {
     guard let seen = model.seenNumbers[tag], number <= seen else { return false }
     counters.unknownOutcomes += 1
     return true
   }
 
-  /// Why nothing can be decided now of the model, for somebody of whom so much is decided and not confirmed.
+  /// Why nothing can be decided now for a writer with this many unconfirmed outcomes; nil: it can.
   private mutating func reasonToRetry(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
     if model.recovery != nil { return retryLater(.starting, pauseMilliseconds: 100) }
     if isFull(for: model, time) {
@@ -121,7 +123,7 @@ struct Sequencer {
     return unconfirmed >= maxUnconfirmedOutcomes ? retryLater(.busy, pauseMilliseconds: 10) : nil
   }
 
-  /// What was decided and stored is told again also while nothing can be decided; nil: this is not of that kind.
+  /// Answers a proposal that is decided and stored, even while nothing can be decided; nil: it is not stored yet.
   mutating func answerRepeat(_ proposal: ProposalCursor, of origin: Origin, in model: ModelLog) -> Immediate? {
     guard let writer = model.knownWriter(origin.tag) else { return nil }
     let record = model.withWriter(writer) { $0 }
@@ -129,14 +131,14 @@ struct Sequencer {
     return answerOutOfTurn(proposal.number, record)
   }
 
-  /// R3: repeats get the stored outcome, jumps the number that is expected.
+  /// R3: a repeat gets the stored outcome, a jump the expected number.
   private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
     if number > record.lastDecided {
       counters.jumps += 1
       return .outcome(.expected(next: record.lastDecided + 1))
     }
     counters.repeats += 1
-    // Decided and not stored yet: the answer is on its way.
+    // Decided but not stored: the answer follows.
     if number > record.lastStored { return .nothing }
     if let outcome = record.outcome(of: number) { return .outcome(outcome) }
     if number <= record.confirmed { return .nothing }
@@ -144,7 +146,7 @@ struct Sequencer {
     return .outcome(.unknown)
   }
 
-  /// Whether the store has no room for what is decided of this model, as far as we know.
+  /// Whether the store is known to have no room for decisions of this model.
   func isFull(for model: ModelLog, _ time: HubTime) -> Bool {
     model.ephemeral == nil && time.monotonic < storeFullUntil
   }
@@ -207,7 +209,7 @@ struct Sequencer {
     }
   }
 
-  /// Whether the owner has agreed to what the present commit makes of its fields.
+  /// Checks that the owner has approved what the present commit makes of its fields.
   private func check(_ approval: Approval, in model: ModelLog) throws(Verdict) {
     let agreed: [ApprovalField]
     switch approval {
@@ -231,9 +233,9 @@ struct Sequencer {
         } catch {
           throw .refused(.badName, "a condition names a field that \(error.problem)")
         }
-        // Nobody has ever written a field that has no id.
+        // A field without an id was never written.
         if conditions.version == 0 { continue }
-        // What was deleted before the floor is known to nobody.
+        // Deletions before the floor are no longer known.
         if conditions.epoch != epoch || conditions.version < model.deltasFrom {
           throw .conflict(nil, name: conditions.name.map { String(decoding: $0, as: UTF8.self) } ?? "")
         }

@@ -1,31 +1,31 @@
 import BindingProtocol
 
-/// What a model remembers of one identity that wrote to it: how far its proposals are decided, and what became of
-/// those it has not confirmed.
+/// What a model remembers of one identity that wrote to it: how far its proposals are decided, and the outcomes
+/// that it has not confirmed.
 struct WriterRecord {
   let origin: Origin
-  /// The highest number that was decided, and that was stored.
+  /// The highest decided number, and the highest stored one.
   var lastDecided: ProposalNumber = 0
   var lastStored: ProposalNumber = 0
-  /// When its last commit was made, by the wall clock of the hub; in a fold when its last decision was stored, by the
-  /// store's clock. 0: it has made none.
+  /// The hub's wall time of its last commit; in a compacted log, the store's time of its last stored decision. 0:
+  /// none.
   var decidedAt: UInt64 = 0
-  /// The first number that was decided in this start of the hub, and not only known to be; 0: none.
+  /// The first number decided in this start of the hub, rather than raised or restored; 0: none.
   private(set) var firstDecided: ProposalNumber = 0
   /// The peer has seen all outcomes up to here.
   private(set) var confirmed: ProposalNumber = 0
-  /// Outcomes that it has not confirmed.
+  /// The number of outcomes that it has not confirmed.
   private(set) var unconfirmedCount = 0
-  /// Those outcomes, by rising number from `first` on.
+  /// Those outcomes, by rising number, from index `first` on.
   private var runs: [Run] = []
   private var first = 0
 
-  /// Numbers that follow each other, with one outcome; of commits each number made the version after the one before.
+  /// Consecutive numbers with one outcome. Of commits, each number made the version after the one before.
   private struct Run {
     var number: ProposalNumber
     var count: UInt32
     var outcome: WireOutcome.Rest
-    /// Of a commit: the version that `number` made; else 0.
+    /// The version that `number` made; 0 if the outcome is no commit.
     var version: Version
 
     func contains(_ number: ProposalNumber) -> Bool { number >= self.number && number - self.number < count }
@@ -33,21 +33,21 @@ struct WriterRecord {
 
   init(origin: Origin) { self.origin = origin }
 
-  /// Whether all that was decided is stored, and its peer has seen all of it.
+  /// Whether every decision is stored, and the peer has confirmed every outcome.
   var isConfirmed: Bool { unconfirmedCount == 0 && lastDecided == lastStored }
 
-  /// Decides the proposal of that number, the next one. A mark never goes back, whatever is decided.
+  /// Decides this number, the next one. The last decided number never goes back.
   mutating func decide(_ number: ProposalNumber) {
     lastDecided = max(lastDecided, number)
     if firstDecided == 0 { firstDecided = number }
   }
 
-  /// Whether this start of the hub has decided that number: whatever another life of the log made of it.
+  /// Whether this start of the hub decided the number itself, whatever another epoch of the log decided.
   func hasDecided(_ number: ProposalNumber) -> Bool {
     firstDecided > 0 && number >= firstDecided && number <= lastDecided
   }
 
-  /// The proposal of that number made a version.
+  /// Records that the proposal of this number made a version.
   mutating func rememberCommit(_ number: ProposalNumber, _ version: Version) {
     guard number > confirmed else { return }
     if let last = runs.indices.last, last >= first, runs[last].version > 0 {
@@ -61,12 +61,12 @@ struct WriterRecord {
     remember(.committed(count: 1, version: version), of: number, version)
   }
 
-  /// Takes an outcome in; one that is known already (a model that is loaded again repeats them) changes nothing.
+  /// Records an outcome. A known one changes nothing: a reloaded model repeats them.
   mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) { remember(outcome, of: number, 0) }
 
   private mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber, _ version: Version) {
     guard number > confirmed else { return }
-    // Numbers rise, so only one that is not beyond the last can be known.
+    // Numbers rise, so only a number up to the last one can be known.
     if let last = runs.indices.last, last >= first, number - 1 < runs[last].number + (runs[last].count - 1),
       self.outcome(of: number) != nil
     {
@@ -90,7 +90,7 @@ struct WriterRecord {
       }
       first += 1
     }
-    // Moved together now and then, not at each confirmation.
+    // Removed now and then, not at each confirmation.
     if first == runs.count {
       runs.removeAll(keepingCapacity: true)
       first = 0
@@ -106,7 +106,7 @@ struct WriterRecord {
     return .committed(count: 1, version: run.version + Version(number - run.number))
   }
 
-  /// What became of each number from `first` on, neighbouring commits in one.
+  /// The outcome of each number from `first` on; consecutive commits are one entry.
   func outcomes(from first: ProposalNumber) -> [(number: ProposalNumber, rest: WireOutcome.Rest)] {
     runs[self.first...].compactMap { run in
       guard run.number + (run.count - 1) >= first else { return nil }
@@ -119,7 +119,7 @@ struct WriterRecord {
     }
   }
 
-  /// Takes in what was stored of a writer.
+  /// Restores the stored state of a writer.
   mutating func restore(
     lastStored: ProposalNumber, confirmed: ProposalNumber, decidedAt: UInt64, _ outcomes: [WireOutcome]
   ) {
