@@ -3,15 +3,18 @@ import Dispatch
 public import Logging
 import ZeroMQ
 
-/// A running hub: it orders, keeps and relays the commits of all models.
+/// A running hub: it orders, stores and relays the commits of all models.
 ///
-/// `start` binds the addresses and starts one thread that owns sockets, machine and store; everything else here is
-/// safe on any thread.
+/// `start` binds the addresses and starts one thread that owns sockets, machine and store. Every method here may be
+/// called on any thread.
 public final class Hub: Sendable {
+  /// The options that the hub was created with.
   public let options: HubOptions
   private let mailbox: HubMailbox
   private let log: Logger
 
+  /// Creates a hub that does not run yet.
+  /// - Throws: `HubFailure` when the system has no descriptors left.
   public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubFailure) {
     self.options = options
     self.log = log
@@ -22,8 +25,8 @@ public final class Hub: Sendable {
     }
   }
 
-  /// A started hub in memory and without an address, for peers of the same process. A program's own tests need no
-  /// server with it:
+  /// Starts a hub in memory without an address, for peers of the same process. With it a program's tests need no
+  /// server:
   /// ```swift
   /// let hub = try Hub.embedded()
   /// let app = Peer(name: "app", hub: hub), other = Peer(name: "other", hub: hub)
@@ -41,8 +44,8 @@ public final class Hub: Sendable {
     return hub
   }
 
-  /// Binds and serves.
-  /// - Throws: `HubFailure` naming what is in the way and what to do; nothing is left bound then.
+  /// Binds the addresses and serves on a thread of its own. Returns once the hub listens.
+  /// - Throws: `HubFailure`, which names the obstacle and the remedy. Nothing stays bound then.
   public func start() throws(HubFailure) {
     let result = HubResult()
     let (options, mailbox, log) = (options, mailbox, log)
@@ -62,8 +65,8 @@ public final class Hub: Sendable {
     mailbox.setAddresses(try result.wait().get())
   }
 
-  /// Serves until it is stopped, with its store opened again as often as that is put back to a backup.
-  /// - Returns: what the store failed with.
+  /// Serves until the hub is stopped, and opens the store again each time it is restored from a backup.
+  /// - Returns: the store's failure; nil: the hub was stopped.
   private static func run(
     _ options: HubOptions, _ mailbox: HubMailbox, _ log: Logger, _ result: HubResult
   ) throws(HubFailure) -> StoreError? {
@@ -71,7 +74,7 @@ public final class Hub: Sendable {
     while true {
       let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
       result.set(.success(loop.addresses))
-      // At the very same places, whichever ports were picked.
+      // At the same addresses, with the ports picked before.
       options.listen = loop.addresses
       switch loop.run() {
       case .stopped: return nil
@@ -81,17 +84,18 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The addresses on which this hub listens, with the ports that were picked for `*`.
+  /// The addresses on which this hub listens, with the ports picked for `*`.
   public var addresses: [HubAddress] { mailbox.addresses }
 
-  /// Tells all sessions that the hub is going, sends what is decided, and ends. Returns when the thread has ended, or
-  /// after `limitMilliseconds`.
+  /// Stops the hub: stores and sends every decision, tells all sessions that it is going down, and ends its thread.
+  /// - Parameter limitMilliseconds: how long to wait for the thread on the calling thread.
+  /// - Returns: whether the thread has ended in that time.
   @discardableResult
   public func stop(limitMilliseconds: Int = 5_000) -> Bool { mailbox.stop(limitMilliseconds: limitMilliseconds) }
 
-  /// Waits until the hub has ended.
-  /// - Throws: `StoreError` if it ended because its store could not go on: what was not acknowledged by then was not
-  ///   stored, and its peers send it again to the next hub.
+  /// Blocks the calling thread until the hub has ended.
+  /// - Throws: `StoreError` if a failing store ended it. Writes not acknowledged by then are not stored; their
+  ///   peers send them to the next hub.
   public func wait() throws(StoreError) {
     while !mailbox.join(limitMilliseconds: 3_600_000) {}
     if let failure = mailbox.failure { throw failure }
@@ -99,6 +103,10 @@ public final class Hub: Sendable {
 }
 
 extension Hub: InProcessTransport {
+  /// Opens an in-process connection for a peer of this process; `Peer` calls it.
+  /// - Parameters:
+  ///   - deliver: called with each frame, on the hub's thread.
+  ///   - ended: called once when the hub has ended the connection.
   public func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
   ) -> any HubConnection {
@@ -108,28 +116,30 @@ extension Hub: InProcessTransport {
 
 /// What a hub is started with.
 public struct HubOptions: Sendable {
+  /// The hub's name, which peers and the status show.
   public var name = "hub"
-  /// Where to listen. `tcp` beyond loopback is refused unless `isInsecureAllowed`.
+  /// The addresses to listen on. `tcp` beyond loopback is refused unless `isInsecureAllowed`.
   public var listen: [HubAddress] = [.userDefault]
-  /// Lets everyone who reaches the port read and write. There are no keys yet.
+  /// Lets any client that can connect to the port read and write everything. There are no keys yet.
   public var isInsecureAllowed = false
-  /// Between two heartbeats, milliseconds, 250 to 5,000.
+  /// The time between two heartbeats, milliseconds, 250 to 5,000.
   public var heartbeatMilliseconds: UInt32 = 1_000
-  /// How long a session lives without being heard of, when its peer does not ask for another time.
+  /// The lease of a session whose peer asks for none, milliseconds.
   public var leaseMilliseconds: UInt32 = 10_000
-  /// Whether peers are asked for what a restarted hub lacks.
+  /// Whether a restarted hub recovers lost commits from its peers.
   public var isRecoveryOn = true
-  /// Opens where commits are kept, on the hub's thread; nil: they live as long as the hub.
+  /// Opens the store, on the hub's thread; nil: commits live as long as the hub.
   public var store: (@Sendable () throws(StoreError) -> any Store)?
-  /// A file to which every commit is written once it is stored, before it is published
-  /// (`docs/reference/history-format.md`).
+  /// A file to which each stored commit is written before it is published (`docs/reference/history-format.md`).
   public var historyPath: String?
+  /// The hub's limits, which each welcome reports.
   public var limits = Limits()
 
+  /// The defaults.
   public init() {}
 }
 
-/// One value handed from the hub's thread to who started it.
+/// One value passed from the hub's thread to the caller of `start`.
 private final class HubResult: Sendable {
   private let value: HubLock<Result<[HubAddress], HubFailure>?> = HubLock(nil)
   private let ready = DispatchSemaphore(value: 0)

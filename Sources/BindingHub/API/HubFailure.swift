@@ -1,20 +1,22 @@
-/// Why a hub does not start.
+/// Why a hub does not start. The description names the obstacle and the remedy.
 public enum HubFailure: Error, Sendable, CustomStringConvertible {
-  /// Another hub listens there.
+  /// Another hub listens at the address.
   case addressInUse(address: String, process: Int32?)
-  /// Somebody else has one of the two ports of an address: a hub, or another program.
+  /// One of the address's two ports is taken by a hub or by another program.
   case portInUse(address: String, port: Int, byHub: Bool)
-  /// The address lies beyond this machine and nothing protects it.
+  /// The address is reachable from other machines, and nothing protects it.
   case notLoopback(address: String)
-  /// The socket's directory is not this user's alone, or cannot be made.
+  /// The socket's directory cannot be made, or other users may write to it.
   case directory(path: String, problem: String)
+  /// The address cannot be bound.
   case cannotListen(address: String, problem: String)
-  /// So few files may be open that a hub cannot work.
+  /// The limit of open files is too low for a hub.
   case openFiles(allowed: Int, needed: Int)
-  /// The history that was asked for cannot be written.
+  /// The requested history file cannot be written.
   case history(problem: String)
-  /// The store cannot be opened, or does not hold what was written.
+  /// The store cannot be opened, or its contents are damaged.
   case store(StoreError)
+  /// The system refused a resource that the hub needs.
   case system(String)
 
   public var description: String {

@@ -1,13 +1,13 @@
 import BindingProtocol
 import ZeroMQ
 
-/// A connection to a hub for questions that need no session. Belongs to the thread that made it.
+/// A connection to a hub for questions that need no session. Belongs to the thread that created it.
 final class HubInquiry {
   private let context: Context
   private let socket: Socket
   private var message = Message()
 
-  /// Nil if there is no way to such an address.
+  /// Nil if the address cannot be connected to.
   init?(to address: HubAddress) {
     guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
       (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))])) != nil,
@@ -17,7 +17,7 @@ final class HubInquiry {
     self.socket = socket
   }
 
-  /// Asks, and waits on the calling thread; nil if nothing that can be read comes in time.
+  /// Sends a question and waits on the calling thread; nil if no readable answer arrives in time.
   func ask(_ question: PeerMessage, timeoutMilliseconds: Int) -> HubMessage? {
     guard (try? socket.send(question.encode(session: 0, start: 0), [])) == .sent,
       (try? socket.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds)) == true,

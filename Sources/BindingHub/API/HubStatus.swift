@@ -1,8 +1,8 @@
 public import BindingProtocol
 
-/// Asks a hub for its status, as `bindhub status` does: one question without a session.
+/// Asks a hub for its status, as `bindhub status` does. Needs no session.
 public enum HubStatus {
-  /// The report; nil if no hub answers in time. Waits on the calling thread.
+  /// Asks for the report and waits on the calling thread; nil if no hub answers in time.
   public static func ask(_ address: HubAddress, timeoutMilliseconds: Int) -> JSON? {
     guard let inquiry = HubInquiry(to: address),
       case .statusReport(let report)? = inquiry.ask(.status, timeoutMilliseconds: timeoutMilliseconds)

@@ -1,37 +1,44 @@
 public import BindingProtocol
 
-/// Has a hub compare the replicas of all peers with its own models, as `bindhub verify` does: without a session.
+/// Has a hub compare all peers' replicas with its own models, as `bindhub verify` does. Needs no session.
 public enum HubVerification {
-  /// What was found of one model.
+  /// The result for one model.
   public struct Finding: Sendable, Hashable {
+    /// The model's id.
     public var model: String
-    /// The hub's, when it answered.
+    /// The hub's version at its answer.
     public var version: Version
+    /// The hub's digest at its answer, hexadecimal.
     public var digest: String
-    /// How many peers had the hub's values.
+    /// The number of peers with the hub's values.
     public var equal: Int
-    /// Peers that had others at the same version; that did not say in time; that cannot be asked, since they are too
-    /// old. Each as `name-tag`.
+    /// Peers with other values at the same version, each as `name-tag`.
     public var different: [String]
+    /// Peers that did not answer in time, each as `name-tag`.
     public var silent: [String]
+    /// Peers too old to be asked, each as `name-tag`.
     public var unable: [String]
   }
 
+  /// Why there is no result.
   public enum Failure: Error, Sendable, Hashable {
+    /// No hub answered.
     case noHub
     /// The hub does not know the question.
     case hubTooOld
-    /// The hub could not, in its words.
+    /// The hub refused, in its words.
     case refused(String)
-    /// The hub was started anew meanwhile.
+    /// The hub was restarted meanwhile.
     case restarted
   }
 
-  /// Asks until all models that `names` means are answered for, and waits on the calling thread.
+  /// Compares all models that `names` selects, and waits on the calling thread.
   /// - Parameters:
-  ///   - names: model ids, and prefixes that end in `/`; none: all models.
+  ///   - address: the hub's address.
+  ///   - names: model ids, and prefixes that end in `/`; empty: all models.
   ///   - timeoutMilliseconds: how long the hub may wait for peers, for each of its answers (64 models).
-  /// - Returns: by the models' ids, in order.
+  /// - Returns: the findings, ordered by model id.
+  /// - Throws: `Failure` when the hub does not answer, refuses or restarts.
   public static func ask(
     _ address: HubAddress, names: [String] = [], timeoutMilliseconds: Int
   ) throws(Failure) -> [Finding] {
@@ -41,7 +48,7 @@ public enum HubVerification {
     repeat {
       let question = Verify(
         timeoutMilliseconds: UInt32(clamping: timeoutMilliseconds), after: after, names: Array(names.prefix(255)))
-      // A second more than the hub takes: then there is none.
+      // The hub gets one second more than it may take; after that it counts as absent.
       switch inquiry.ask(.verify(question), timeoutMilliseconds: timeoutMilliseconds + 1_000) {
       case nil: throw .noHub
       case .error(let error) where error.code == .unknownKind: throw .hubTooOld
@@ -70,7 +77,7 @@ extension HubVerification.Finding {
       different: names("different"), silent: names("silent"), unable: names("unable"))
   }
 
-  /// One object; the names are pinned by a test.
+  /// The finding as a JSON object. A test pins the names.
   public var json: JSON {
     func list(_ names: [String]) -> JSON { .array(names.map(JSON.string)) }
     return .object([
@@ -80,7 +87,7 @@ extension HubVerification.Finding {
     ])
   }
 
-  /// One line for people.
+  /// The finding as one line of text.
   public var words: String {
     var words = "\(model)  \(version)  \(digest)  \(equal) equal"
     for (what, names) in [("different", different), ("not answering", silent), ("cannot be asked", unable)]
