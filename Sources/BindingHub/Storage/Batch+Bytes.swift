@@ -5,14 +5,15 @@ public import BindingProtocol
 ///     batch = model:text8 record:u64 epoch:u64 previous:u64 version:u64 length:u32 body list32 of decision
 ///             or 0:u8 form:u8(1) model:text8 record:u64 epoch:u64 version:u64          the model is removed
 ///             or 0:u8 form:u8(2) model:text8 record:u64 epoch:u64 version:u64 list32(u32)
-///                                                 only fields with these ids, which rise, are left, numbered from 0 on
+///                                                 only the fields with these rising ids remain, renumbered from 0
 ///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
 ///
-/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic means nothing here.
+/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic has no meaning here.
 extension Batch {
   private static let removalForm: UInt8 = 1
   private static let renumberingForm: UInt8 = 2
 
+  /// Writes the batch in this format.
   public func write(to writer: inout WireWriter) {
     switch form {
     case .ordinary: writeDecided(to: &writer)
@@ -48,6 +49,8 @@ extension Batch {
     }
   }
 
+  /// Reads a batch in this format.
+  /// - Throws: `WireError` for bytes that do not follow it.
   public init(from reader: inout WireReader) throws(WireError) {
     let name = try reader.text8("model")
     if name.isEmpty {
@@ -75,7 +78,7 @@ extension Batch {
     }
   }
 
-  /// One that is not of the ordinary form, from its form on.
+  /// Reads a batch of another form than the ordinary one, beginning with its form.
   private init(ofFormFrom reader: inout WireReader) throws(WireError) {
     let form = try reader.u8("form")
     let model = try reader.text8("model")

@@ -6,11 +6,11 @@ import Foundation
   import Glibc
 #endif
 
-/// Another store, and a file to which every commit is written once that store has taken it: one line each, handed to
-/// the system before the hub publishes or acknowledges it, so that the end of the process loses none. The format is in
-/// `docs/reference/history-format.md`.
+/// Wraps another store, and writes every commit that it has stored to a file: one line each, passed to the system
+/// before the hub publishes or acknowledges the commit, so that none is lost when the process ends. The format is
+/// in `docs/reference/history-format.md`.
 ///
-/// Whoever asks for a history wants all of it: a line that cannot be written ends the hub like a failing store.
+/// A history must be complete: a line that cannot be written ends the hub like a failing store.
 final class HistoryStore: Store {
   private let store: any Store
   private let path: String
@@ -26,7 +26,7 @@ final class HistoryStore: Store {
   var status: StoreStatus { store.status }
   var floor: LogFloor { store.floor }
 
-  /// - Parameter path: added to if it is there.
+  /// - Parameter path: an existing file is appended to.
   init(_ store: any Store, path: String, hub: String) throws(StoreError) {
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
@@ -57,14 +57,14 @@ final class HistoryStore: Store {
     try store.load { model throws(StoreError) in
       names[model.model] = try Dictionary(
         uniqueKeysWithValues: ModelCompactor(model).names.enumerated().map { (FieldID($0), $1) })
-      // A hub that was killed between the store and the history left out what was stored last.
+      // A hub killed between the store and the history left out the commits stored last.
       for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try record(batch, again: true) }
       try each(model)
     }
     try flush()
   }
 
-  /// Of each model; more than one append takes of it.
+  /// Per model; more than one append holds of it.
   private static let repeatedBatches = 256
 
   func load(_ model: String) throws(StoreError) -> StoredModel? { try store.load(model) }
@@ -101,7 +101,7 @@ final class HistoryStore: Store {
     }
   }
 
-  /// Takes the names in that a batch gives to field ids.
+  /// Records the names that a batch gives to field ids.
   @discardableResult
   private func learn(_ batch: Batch) throws(StoreError) -> CommitGroup? {
     switch batch.form {
@@ -135,7 +135,7 @@ final class HistoryStore: Store {
     lines.append(UInt8(ascii: "\n"))
   }
 
-  /// Hands the lines to the system.
+  /// Passes the lines to the system.
   private func flush() throws(StoreError) {
     defer { lines.removeAll(keepingCapacity: true) }
     do { try file.write(contentsOf: lines) } catch {

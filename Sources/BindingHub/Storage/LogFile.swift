@@ -1,12 +1,12 @@
 import BindingProtocol
 import Foundation
 
-/// The memory of a hub without a store: which log it is, and which epoch was its last. It lies beside the socket, so
-/// that a hub started again at the same place is the same log in a new epoch, and its peers bring back what they have.
+/// The memory of a hub without a store: its log id and last epoch, in a file beside the socket. A hub restarted at
+/// the same place serves the same log in a new epoch, and its peers offer what they have.
 struct LogFile {
   private let path: String?
 
-  /// - Parameter address: nil for a hub without an address: then nothing is remembered.
+  /// - Parameter address: nil for a hub without an address, which remembers nothing.
   init(for address: HubAddress?) {
     switch address?.transport {
     case .ipc: path = address.map { "\($0.hostOrPath).log" }
@@ -17,12 +17,12 @@ struct LogFile {
     }
   }
 
-  /// The memory of the hub that starts now, noted for the one after it.
+  /// The store of the hub that starts now; its epoch is recorded for the next start.
   func nextStore() throws(HubFailure) -> MemoryStore {
     let before = path.flatMap(LogFile.read)
     let logID = before?.logID ?? UInt64.random(in: 1 ... .max)
-    // Counted up, so that a later epoch is a greater number; the lower half is chance, so that two lives never share
-    // one.
+    // The upper half counts up, so that a later epoch is a greater number. The lower half is random, so that two
+    // epochs never share one.
     let ordinal = (before.map { $0.epoch >> 32 } ?? 0) + 1
     let epoch = ordinal << 32 | UInt64(UInt32.random(in: 1 ... .max))
     do throws(StoreError) {
@@ -33,7 +33,7 @@ struct LogFile {
     return MemoryStore(logID: logID, epoch: epoch, tail: before == nil ? .proven : .unproven)
   }
 
-  /// Notes the life that the log is in, so that a later one never counts below it.
+  /// Records the log's epoch, so that a later one is never lower.
   func record(logID: LogID, epoch: Epoch) throws(StoreError) {
     guard let path else { return }
     try? FileManager.default.createDirectory(

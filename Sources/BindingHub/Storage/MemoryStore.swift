@@ -1,25 +1,33 @@
 public import BindingProtocol
 
-/// A store that lives as long as its process: acknowledged commits survive nothing, and the welcome says so.
+/// A store that lives as long as its process. Acknowledged commits survive nothing, and the welcome says so.
 ///
-/// The machine holds the models already, so nothing is kept a second time; only the records are counted, to keep the
-/// contract's word that a batch is decided on the last one. It has one writer: its hub.
+/// The machine holds the models already, so the store keeps no second copy. It only counts records, to check that
+/// each batch was decided on the last one. Its hub is its only writer.
 public final class MemoryStore: Store {
+  /// The id of the log.
   public let logID: LogID
+  /// The current epoch of the log.
   public private(set) var epoch: Epoch
+  /// What was known of the end of the log when the store was created.
   public let tail: Tail
+  /// Always `.memory`.
   public var durability: Durability { .memory }
+  /// Always true.
   public var isImmediate: Bool { true }
+  /// The floor beyond all removed models.
   public private(set) var floor = LogFloor.none
   private var records: [String: UInt64] = [:]
 
-  /// - Parameter tail: unproven where a hub with this log has run before.
+  /// - Parameter tail: unproven if a hub with this log has run before.
   public init(logID: LogID, epoch: Epoch, tail: Tail = .proven) {
     self.logID = logID
     self.epoch = epoch
     self.tail = tail
   }
 
+  /// Counts the batches' records.
+  /// - Throws: `StoreError` for a batch that was not decided on its model's last record.
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
@@ -37,7 +45,7 @@ public final class MemoryStore: Store {
     return results
   }
 
-  /// Counts a batch that follows.
+  /// Counts a batch if it follows the last record.
   /// - Returns: the record before it.
   private static func count(_ batch: Batch, in record: inout UInt64, _ floor: LogFloor) -> UInt64 {
     let last = record
@@ -45,9 +53,12 @@ public final class MemoryStore: Store {
     return last
   }
 
+  /// Loads nothing.
   public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}
 
+  /// Returns nil.
   public func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
 
+  /// Begins another epoch of the log.
   public func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
 }

@@ -1,47 +1,54 @@
 public import BindingProtocol
 
-/// The batches of one model folded into what they make of it: for a store, which keeps its bytes instead of them.
+/// Compacts the batches of one model into their result; a store keeps these bytes instead of the batches.
 ///
-/// A fold is given the chunks of the last one, then the batches since, then asked for chunks again, one at a time, so
-/// that a store may do a little of it between two appends. Of a writer's outcomes only those stay that it can still
-/// ask for: the hub decides nothing further for who has more of them unconfirmed than `outcomesKept`.
+/// Load the chunks of the previous compaction, apply the batches since, then request chunks again, one at a time,
+/// so that a store can work between two appends. Of a writer's outcomes only those remain that it can still ask
+/// for: the hub decides nothing for a writer with more than `outcomesKept` unconfirmed ones.
 public struct ModelCompactor {
   private let log: ModelLog
   private var written = Written()
 
-  /// Outcomes kept of one writer, counted back from its mark.
+  /// The outcomes kept of one writer, counted back from its last decided number.
   public static let outcomesKept: ProposalNumber = 1_024
 
+  /// An empty compactor for a model's id.
   public init(_ model: String) { log = ModelLog(id: model, topic: Topics.none) }
 
-  /// All that a store has of a model.
+  /// Compacts everything that a store has of a model.
+  /// - Throws: `StoreError` for bytes that cannot be read, and for a missing record.
   public init(_ stored: StoredModel) throws(StoreError) {
     self.init(stored.model)
     for chunk in stored.chunks { try load(chunk) }
     for batch in stored.batches { try apply(batch) }
   }
 
-  /// Makes room for so many fields, before anything is taken in.
+  /// Makes room for N fields. Must precede `load` and `apply`.
   public mutating func reserve(fields: Int) { log.fields.reserve(fields) }
 
+  /// The model's id.
   public var model: String { log.id }
-  /// The last record that is in it.
+  /// The last record applied.
   public var record: UInt64 { log.records }
+  /// The model's version after that record.
   public var version: Version { log.version }
-  /// Whether the last batch removed the model: nothing is to be kept of it.
+  /// Whether the last batch removed the model: nothing of it is to be kept.
   public private(set) var isRemoved = false
+  /// The number of fields, deleted ones included.
   public var fieldCount: Int { log.fields.count }
-  /// How far the proposals of an identity are decided; 0: nothing is known of it.
+  /// The last decided number of an identity; 0: nothing is known of it.
   public func lastStored(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.lastStored ?? 0 }
-  /// The names of the field ids, from 0 on.
+  /// The names of the field ids, from 0.
   public var names: [String] { log.fields.slots.map(\.name) }
 
-  /// Takes in a chunk of an earlier fold. Chunks are given in their order, before any batch.
+  /// Loads a chunk of the previous compaction. Chunks come in their order, before any batch.
+  /// - Throws: `StoreError` for bytes that cannot be read.
   public mutating func load(_ chunk: [UInt8]) throws(StoreError) { try log.load(chunk) }
 
-  /// Takes in a batch; nothing, if it is in here already.
-  /// - Parameter time: when it was appended, by the store's own clock, by which writers grow old; nil: when its commits
-  ///   were made, by the wall clock of the hub.
+  /// Applies a batch; does nothing if its record was applied before.
+  /// - Parameter time: when it was appended, by the store's own clock, which ages writers; nil: when its commits
+  ///   were made, by the hub's wall clock.
+  /// - Throws: `StoreError` when records between are missing, or the batch keeps a field that does not exist.
   public mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
     guard batch.record > log.records else { return }
     // A model that was removed and made again begins after the floor of that time.
@@ -55,16 +62,16 @@ public struct ModelCompactor {
     isRemoved = batch.form == .removal
   }
 
-  /// Drops writers that nobody will ask about: those of these tags, and those that have written nothing since a time.
+  /// Drops the writers of these tags, and those that have written nothing since a time.
   /// - Parameter time: by the clock of `apply`, milliseconds.
   public mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
     log.forget(tags.union(log.writers.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
   }
 
-  /// The next chunk, of about so many bytes; nil: that was all. What is in the fold must not change between them.
+  /// The next chunk, of about N bytes; nil: that was the last. The compactor must not change between chunks.
   public mutating func nextChunk(ofBytes limit: Int = 65_536) -> [UInt8]? { log.chunk(after: &written, limit) }
 
-  /// How far the chunks have got.
+  /// The chunks' progress.
   struct Written {
     var isHeadWritten = false
     var writers = 0

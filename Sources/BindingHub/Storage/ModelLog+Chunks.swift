@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// A model as bytes. A chunk begins with the number of this format and with what it holds:
+/// A model as bytes. A chunk begins with the number of this format and the kind of its contents:
 ///
 ///     chunk   = format:u8(1 or 2) kind:u8 …
 ///     head    (0) record:u64 version:u64 epoch:u64 time:u64 [deltasFrom:u64]     the last in format 2
@@ -9,8 +9,8 @@ import BindingProtocol
 ///                 origin:u16 [value]     flags: 1 it has a value, 2 its epoch is not the head's
 ///     seen    (3) list32 of: tag number:u32     only if there are any
 ///
-/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic means nothing here. Fields stand in
-/// the order of their ids, deleted ones too: a batch refers to them by id.
+/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic has no meaning here. Fields are
+/// in the order of their ids, deleted ones included: a batch refers to them by id.
 extension ModelLog {
   private static let format: UInt8 = 2
   private enum ChunkKind: UInt8 {
@@ -51,7 +51,7 @@ extension ModelLog {
     let countAt = writer.count
     writer.u32(0)
     var index = first
-    // At least one, however small a chunk is to be.
+    // At least one, however small the limit.
     while index < writers.count, index == first || writer.count < limit {
       let record = writers[index]
       let outcomes = record.outcomes(from: record.lastStored - min(record.lastStored, ModelCompactor.outcomesKept) + 1)
@@ -70,7 +70,7 @@ extension ModelLog {
   }
 
   private func write(fieldsFrom first: Int, to writer: inout WireWriter, _ limit: Int) -> Int {
-    // The origins stand in front, so what goes into the chunk is picked first.
+    // The origins come first, so the chunk's fields are selected before any is written.
     var origins: [Origin] = []
     var originIndices: [Origin: UInt16] = [:]
     var (end, bytes) = (first, 0)
@@ -103,13 +103,13 @@ extension ModelLog {
 
   // MARK: Reading
 
-  /// Takes in all that a store has of the model; what is in here already is passed over.
+  /// Restores all that a store has of the model; skips what is here already.
   func restore(_ stored: StoredModel, recentLimit: Int) throws(StoreError) {
     for chunk in stored.chunks { try load(chunk) }
     for batch in stored.batches where batch.record > records { apply(batch, recentLimit: recentLimit) }
   }
 
-  /// Takes in a chunk that was written above.
+  /// Loads a chunk in the format above.
   func load(_ chunk: [UInt8]) throws(StoreError) {
     do throws(WireError) {
       try chunk.withUnsafeBytes { bytes in
@@ -142,7 +142,7 @@ extension ModelLog {
     lastEpoch = try reader.u64("epoch")
     lastTime = try reader.u64("time")
     deltasFrom = hasFloor ? try reader.u64("deltasFrom") : 0
-    // What changed before is not known by the commit any more.
+    // Earlier changes are no longer known by commit.
     forgetRecent()
   }
 
@@ -161,7 +161,7 @@ extension ModelLog {
     var origins: [Origin] = []
     for _ in 0..<(try reader.count16("origins", minimum: 9)) { origins.append(try reader.origin("origin")) }
     for _ in 0..<(try reader.count32("fields", minimum: 24)) {
-      // A model that is loaded again has most of them, under the same ids: it is the same log.
+      // A reloaded model has most of them already, under the same ids: it is the same log.
       let field = fields.introduce(try reader.text8Bytes("name"))
       let flags = try reader.u8("flags")
       let version = try reader.u64("version")

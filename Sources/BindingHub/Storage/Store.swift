@@ -1,77 +1,92 @@
 public import BindingProtocol
 
-/// Where commits are kept. One log per model; everything that decides for a model lies in its own log, refusals and
-/// marks too.
+/// Stores commits. Each model has its own log, which holds every decision of the model, refusals and raised numbers
+/// included.
 ///
-/// The contract (a suite in `StoreContract` checks every store):
-/// - `append` takes batches of different models, each decided on the record before its own. A batch is taken whole or
-///   not at all, and a batch that was taken is as durable as the store says before `append` returns. Several hubs
-///   may append to one store: then the head decides who was first.
-/// - `load` gives a model as all taken batches make it: a snapshot and the batches after it, in their order.
-/// - After a batch that removes a model nothing is left of it, and its name is free. The first batch of a model that is
-///   not there follows a record of 0, or one up to the `floor`'s; the floor is kept as durably as the batches are.
+/// The contract (the suite `StoreContract` checks every store):
+/// - `append` takes batches of different models, each decided on the record before its own. A batch is stored
+///   completely or not at all, and a stored batch is as durable as the store says before `append` returns. Several
+///   hubs may append to one store; the last record then decides which was first.
+/// - `load` returns a model as all stored batches make it: a snapshot and the batches after it, in order.
+/// - A batch that removes a model leaves nothing of it, and frees its name. The first batch of a missing model
+///   follows record 0, or one up to the `floor`'s; the floor is as durable as the batches.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
 ///
-/// A store is used by one thread at a time: by the hub's own if it `isImmediate`, else by a thread of its own.
+/// One thread at a time uses a store: the hub's own if it `isImmediate`, else a thread for the store.
 public protocol Store: AnyObject {
+  /// The id of the log.
   var logID: LogID { get }
+  /// The current epoch of the log.
   var epoch: Epoch { get }
+  /// How durably `append` stores.
   var durability: Durability { get }
-  /// What is known of the end of the log that was opened.
+  /// What is known of the end of the log at its opening.
   var tail: Tail { get }
-  /// Whether nothing here waits for a disk or another machine, so that it may be called between two messages.
+  /// Whether no call waits for a disk or another machine, so that the hub may call it between two messages.
   var isImmediate: Bool { get }
-  /// For people, in the hub's status.
+  /// The store's state, for the hub's status.
   var status: StoreStatus { get }
-  /// What is beyond everything that was ever said of models that were removed.
+  /// The floor beyond all removed models.
   var floor: LogFloor { get }
   /// Appends each batch to its model's log.
+  /// - Returns: one result per batch, in order.
+  /// - Throws: `StoreError` after which the store must not be used any more.
   func append(_ batches: [Batch]) throws(StoreError) -> [Appended]
-  /// Hands over all models, one after the other, for a hub that starts.
+  /// Passes all models to `each`, one after the other, for a hub that starts.
   func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError)
-  /// One model, for a hub that does not know what became of its batch.
+  /// Loads one model, for a hub that does not know the result of its batch; nil: the store has none of that id.
   func load(_ model: String) throws(StoreError) -> StoredModel?
-  /// Begins another life of the log: acknowledged commits may be missing.
+  /// Begins another epoch of the log, because acknowledged commits may be missing.
   func start(_ epoch: Epoch) throws(StoreError)
-  /// Nobody will ask again what became of the proposals of these identities; they may be kept all the same.
+  /// Allows the store to forget these identities' outcomes, which no peer will ask for again.
   func forget(_ tags: Set<Tag>)
-  /// Does a few milliseconds of the work that nobody waits for, folding old batches into snapshots and the like.
-  /// - Returns: whether there is more to do at once.
+  /// Does a few milliseconds of background work, such as compacting old batches into snapshots.
+  /// - Returns: whether more work is due immediately.
   func upkeep() throws(StoreError) -> Bool
-  /// Ends cleanly: all that was taken is kept, and the log's next life needs no new epoch.
+  /// Closes the store in order: every stored batch is kept, and the next start needs no new epoch.
   func close() throws(StoreError)
 }
 
 extension Store {
+  /// Proven, by default.
   public var tail: Tail { .proven }
+  /// False, by default.
   public var isImmediate: Bool { false }
+  /// Empty, by default.
   public var status: StoreStatus { StoreStatus() }
+  /// None, by default.
   public var floor: LogFloor { .none }
+  /// Does nothing, by default.
   public func forget(_ tags: Set<Tag>) {}
+  /// Does nothing, by default.
   public func upkeep() throws(StoreError) -> Bool { false }
+  /// Does nothing, by default.
   public func close() throws(StoreError) {}
 }
 
 /// What a store knows of the end of its log when it is opened.
 public enum Tail: Sendable {
-  /// Every acknowledged commit is there, or nobody has ever written any.
+  /// Every acknowledged commit is there, or none was ever written.
   case proven
-  /// Acknowledged commits may be missing, so the log is in a new epoch, and peers are asked for what it lacks.
+  /// Acknowledged commits may be missing. The log is in a new epoch, and the hub recovers from peers.
   case unproven
-  /// It was put back on purpose to an earlier state: a new epoch, in which peers are asked for nothing.
+  /// The store was restored on purpose to an earlier state. The log is in a new epoch, and the hub does not recover
+  /// from peers.
   case restored
 }
 
-/// A store, for people.
+/// The state of a store, for people.
 public struct StoreStatus: Sendable, Hashable {
-  /// The file; nil: there is none.
+  /// The store's file; nil: none.
   public var path: String?
-  /// Bytes on disk in all, and of batches that are not folded yet.
+  /// Bytes on disk in all.
   public var bytes: UInt64
+  /// Bytes of batches that are not compacted yet.
   public var logBytes: UInt64
   /// Whether the disk had no room for the last batch.
   public var isFull: Bool
 
+  /// A state; the defaults are those of a store without a file.
   public init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
     self.path = path
     self.bytes = bytes
@@ -79,7 +94,7 @@ public struct StoreStatus: Sendable, Hashable {
     self.isFull = isFull
   }
 
-  /// As a JSON object; the names are pinned by a test.
+  /// The state as a JSON object. A test pins the names.
   var json: JSON {
     .object([
       .init("path", path.map { .string($0) } ?? .null), .init("bytes", .integer(Int64(clamping: bytes))),
@@ -88,43 +103,50 @@ public struct StoreStatus: Sendable, Hashable {
   }
 }
 
-/// What became of a batch.
+/// The result of appending a batch.
 public enum Appended: Sendable {
+  /// The batch is stored.
   case stored
-  /// Others were first: these batches, in order, stand after the head that ours was decided on. Ours was not taken.
+  /// Another hub was first: these batches, in order, follow the record on which this one was decided. This one is
+  /// not stored.
   case moved([Batch])
-  /// It may have been taken or not: the model has to be loaded before anything is said about it.
+  /// The batch may be stored or not: the hub must load the model before it answers.
   case unknown
-  /// There is no room for it. It was not taken; a later one may be.
+  /// There is no room. The batch is not stored; a later one may be.
   case full
 }
 
 /// One model's decisions of one drain: the unit of storing.
 public struct Batch: Sendable, Hashable {
+  /// The model's id.
   public var model: String
-  /// Its place in the model's log, counted from 1: it was decided on the record before it, and is stored only if that
-  /// is still the last one. Versions would not do: a record without fields takes none.
+  /// Its number in the model's log, from 1. It was decided on the record before, and is stored only if that is
+  /// still the last one. A version would not do: a record without fields has none of its own.
   public var record: UInt64
+  /// The epoch of the log in which it was decided.
   public var epoch: Epoch
-  /// The version of the model before it, and after it.
+  /// The model's version before it.
   public var previous: Version
+  /// The model's version after it.
   public var version: Version
   /// The body of the `commits` message, exactly as it is published; empty if nothing was committed.
   public var body: [UInt8]
-  /// What the body does not show: refusals and the like, and marks that were raised, in the order of deciding.
+  /// Decisions that the body does not show, in order: outcomes other than commits, and raised numbers.
   public var decisions: [Decision]
-  /// What it does to the model as a whole. One that is not of the ordinary form has no body and no decisions.
+  /// What it does to the model as a whole. Only an ordinary batch has a body and decisions.
   public var form = Form.ordinary
 
+  /// The kinds of batches.
   public enum Form: Sendable, Hashable {
+    /// Commits and decisions.
     case ordinary
-    /// Nothing has a value any more, and nobody may still ask for anything: the model is removed, its name is free.
+    /// Removes the model, which has no values and no unconfirmed outcomes, and frees its name.
     case removal
-    /// Names of deleted fields are given back: only the fields with these ids, in their order, are left, and are
-    /// numbered from 0 on again.
+    /// Gives back names of deleted fields: only the fields with these ids remain, in order, renumbered from 0.
     case renumbering(kept: [FieldID])
   }
 
+  /// An ordinary batch.
   public init(
     model: String, record: UInt64, epoch: Epoch, previous: Version, version: Version, body: [UInt8],
     decisions: [Decision]
@@ -138,7 +160,7 @@ public struct Batch: Sendable, Hashable {
     self.decisions = decisions
   }
 
-  /// The batch that removes a model after its last record.
+  /// A batch that removes a model after its last record.
   public static func removal(of model: String, record: UInt64, epoch: Epoch, version: Version) -> Batch {
     var batch = Batch(
       model: model, record: record, epoch: epoch, previous: version, version: version, body: [], decisions: [])
@@ -146,7 +168,7 @@ public struct Batch: Sendable, Hashable {
     return batch
   }
 
-  /// The batch that leaves these fields of a model, and numbers them from 0 on.
+  /// A batch that keeps these fields of a model, renumbered from 0.
   public static func renumbering(
     of model: String, record: UInt64, epoch: Epoch, version: Version, kept: [FieldID]
   ) -> Batch {
@@ -157,51 +179,60 @@ public struct Batch: Sendable, Hashable {
   }
 }
 
-/// A decided proposal that became no commit, or (without an outcome) a mark that was raised by a join, or a number that
-/// peers saw in an older life of the log.
+/// A decided proposal that became no commit. Without an outcome: a number raised by a join, or one that peers saw
+/// decided in an older epoch of the log.
 public struct Decision: Sendable, Hashable {
+  /// The writer.
   public var origin: Origin
+  /// The proposal's number.
   public var number: ProposalNumber
+  /// The outcome; nil for a raised or seen number.
   public var outcome: WireOutcome.Rest?
-  /// Raises no mark: what was first sent in an older life, up to this number, may have been carried out there.
+  /// Raises no last decided number: a proposal up to this number, first sent in an older epoch, may have been
+  /// committed there.
   public var isSeen = false
 
+  /// An outcome, or with nil a number raised by a join.
   public init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
     self.origin = origin
     self.number = number
     self.outcome = outcome
   }
 
+  /// A number that peers saw decided in an older epoch.
   public init(seen number: ProposalNumber, of tag: Tag) {
     self.init(origin: Origin(tag: tag, name: ""), number: number, outcome: nil)
     isSeen = true
   }
 }
 
-/// A store that cannot be opened, or can go on no longer.
+/// A store cannot be opened, or cannot continue.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// The cause of the error.
   public enum Kind: Sendable {
-    /// Another hub has it.
+    /// Another hub has it open.
     case inUse
-    /// It cannot be made or opened where it was asked for.
+    /// It cannot be made or opened at its path.
     case cannotOpen
-    /// What is there is not what was written.
+    /// Its contents are not what was written.
     case damaged
-    /// It was written by a later version.
+    /// A later version wrote it.
     case newer
-    /// The disk did not confirm what it was given: nobody knows what it holds (R12).
+    /// The disk did not confirm a write, so its contents are unknown (R12).
     case syncFailed
     /// It could not be read or written.
     case failed
-    /// It was there and is not any more: its files were deleted, cut off or replaced.
+    /// It is gone: its files were deleted, truncated or replaced.
     case gone
-    /// It is to be put back to a backup: whoever opens it again finds that done.
+    /// It is to be restored from a backup, which opening it again does.
     case replaced
   }
+  /// The cause.
   public var kind: Kind
-  /// Names the file and what to do.
+  /// Names the file and the remedy.
   public var description: String
 
+  /// An error whose description names the file and the remedy.
   public init(_ description: String, _ kind: Kind = .failed) {
     self.description = description
     self.kind = kind

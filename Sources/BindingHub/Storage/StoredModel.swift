@@ -1,11 +1,13 @@
-/// A model as it is stored: what its older batches were folded into, and the batches since.
+/// A model as it is stored: its compacted older batches, and the batches since.
 public struct StoredModel: Sendable {
+  /// The model's id.
   public var model: String
-  /// What `ModelCompactor` made of the older batches, in order; empty: nothing was folded yet.
+  /// The chunks that `ModelCompactor` made of the older batches, in order; empty: none were compacted.
   public var chunks: [[UInt8]]
-  /// Those after them, by rising record. One that the chunks hold already is passed over.
+  /// The batches after them, by rising record. A batch that the chunks contain is skipped.
   public var batches: [Batch]
 
+  /// A model of these chunks and batches.
   public init(model: String, chunks: [[UInt8]] = [], batches: [Batch]) {
     self.model = model
     self.chunks = chunks
