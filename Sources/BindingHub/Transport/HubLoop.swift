@@ -4,9 +4,9 @@ import Foundation
 import Logging
 import ZeroMQ
 
-/// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets
-/// the machine publish and acknowledge only what the store has taken (R1). What every message passes through is marked
-/// `@exclusivity(unchecked)`: one thread uses it.
+/// The loop of the hub's thread: it drains the transports into the machine, passes decisions to the store, and lets
+/// the machine publish and acknowledge only what is stored (R1). The properties used for every message are
+/// `@exclusivity(unchecked)`: one thread uses them.
 final class HubLoop {
   private let options: HubOptions
   private let mailbox: HubMailbox
@@ -21,7 +21,7 @@ final class HubLoop {
   private var isStopping = false
   private var failure: StoreError?
 
-  /// Why it ended.
+  /// Why the loop ended.
   enum Ending {
     case stopped
     case failed(StoreError)
@@ -85,8 +85,8 @@ final class HubLoop {
       ])
   }
 
-  /// The store that was asked for, with a history before it where one is wanted. Of a hub without a store a file beside
-  /// its socket remembers which log it is.
+  /// Opens the requested store, wrapped in a history where one is wanted. Without a store, a file beside the socket
+  /// remembers the log id.
   private static func open(
     _ options: HubOptions, at address: HubAddress?
   ) throws(HubFailure) -> (store: any Store, logFile: LogFile?) {
@@ -138,7 +138,7 @@ final class HubLoop {
     return failure.kind == .replaced ? .again : .failed(failure)
   }
 
-  /// Tells what was decided before the end came, then says good-bye and closes the store.
+  /// Sends the decisions made before the end, says goodbye to the sessions, and closes the store.
   private func end() {
     let time = HubLoop.time
     do throws(StoreError) {
@@ -169,8 +169,7 @@ final class HubLoop {
     }
   }
 
-  /// Hands over what was decided, takes in what the store has done, and sends what may be sent; what that leads to,
-  /// too, until nothing is left.
+  /// Passes decisions to the store, handles its answers and sends frames, until nothing is left to do.
   private func settle(time: HubTime) {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
@@ -189,7 +188,7 @@ final class HubLoop {
     flush(time: time)
   }
 
-  /// A store that failed must not be written to again (R12): nothing of what it has not confirmed is acknowledged.
+  /// A store that failed must not be written to again (R12): nothing that it has not confirmed is acknowledged.
   private func fail(_ error: StoreError) {
     if error.kind == .replaced {
       log.warning("starting again", metadata: ["reason": "\(error)"])
@@ -201,7 +200,7 @@ final class HubLoop {
     output.removeAll()
   }
 
-  /// Leaves at the store what the machine wants stored or read again.
+  /// Submits to the store what the machine wants stored, reloaded or forgotten.
   private func handOver() throws(StoreError) {
     if let epoch = output.newEpoch {
       output.newEpoch = nil
@@ -261,14 +260,14 @@ final class HubLoop {
     if !output.isEmpty { settle(time: time) }
   }
 
-  /// Sends what waited for room, and goes on with what those with room again have to be told.
+  /// Sends the frames that waited, and tells the machine which connections are gone or writable again.
   private func sendBacklogs(time: HubTime) {
     let (gone, writable) = transport.sendBacklogs()
     for connection in gone { close(connection, time: time) }
     for connection in writable { machine.becameWritable(connection, into: &output) }
   }
 
-  /// The transport keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.
+  /// The transport keeps the connection's number: the peer's last message, mostly a goodbye, may still be unread.
   private func close(_ connection: ConnectionID, time: HubTime) {
     machine.closed(connection, time: time, into: &output)
   }

@@ -2,7 +2,7 @@ import BindingProtocol
 import Dispatch
 import ZeroMQ
 
-/// A value behind a lock. The hub has no other lock: what it shares between threads is the mailbox below.
+/// A value behind a lock. State that the hub's threads share uses it.
 final class HubLock<Value: Sendable>: @unchecked Sendable {  // SAFETY: `value` is touched only while `lock` is held
   private var value: Value
   private let lock = DispatchSemaphore(value: 1)
@@ -16,7 +16,7 @@ final class HubLock<Value: Sendable>: @unchecked Sendable {  // SAFETY: `value` 
   }
 }
 
-/// What other threads hand to the hub's thread: in-process connections and the request to stop.
+/// Messages of other threads to the hub's thread: in-process connections and the request to stop.
 final class HubMailbox: Sendable {
   enum Message: Sendable {
     case opened(InProcessConnection)
@@ -93,7 +93,8 @@ final class HubMailbox: Sendable {
   }
 }
 
-/// A connection from this process. To the machine it is a request connection and a subscriber of the same number.
+/// A connection from this process. The machine sees it as a request connection and a subscriber with the same
+/// number.
 final class InProcessConnection: HubConnection {
   let number: UInt64
   private let mailbox: HubMailbox

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// The connections of this process. Their numbers have the top bit set, so that they never meet those of the
+/// The connections of this process. Their numbers have the top bit set, so they never collide with those of the
 /// sockets.
 struct InProcessClients {
   static let firstNumber = HubMachine.firstInProcessConnection
@@ -13,7 +13,7 @@ struct InProcessClients {
 
   static func owns(_ number: UInt64) -> Bool { number >= firstNumber }
 
-  /// Feeds one message to the machine; false for the request to stop.
+  /// Passes one message to the machine. Returns false for the request to stop.
   mutating func receive(
     _ message: HubMailbox.Message, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
   ) -> Bool {
@@ -34,7 +34,7 @@ struct InProcessClients {
     return true
   }
 
-  /// Ends a connection from the hub's side or the peer's.
+  /// Ends a connection, at the hub's or the peer's request.
   mutating func end(_ number: UInt64, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
     guard let client = clients.removeValue(forKey: number) else { return }
     for topic in client.topics {

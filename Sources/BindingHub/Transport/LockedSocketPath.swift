@@ -9,15 +9,16 @@ import ZeroMQ
   import Glibc
 #endif
 
-/// The place of an `ipc` address: its directory, which is this user's alone, and the lock that keeps a second hub away.
+/// The path of an `ipc` address: its directory, which no other user may write to, and a lock that excludes a second
+/// hub.
 ///
-/// ZeroMQ lets a second process take a socket's path in silence; only the lock beside it tells. It leaves the files of
-/// its sockets behind, too: they go with this.
+/// ZeroMQ lets a second process replace a socket's path silently; only the lock beside it reveals the first. ZeroMQ
+/// also leaves its socket files behind; this object removes them.
 final class LockedSocketPath {
   private let lock: EndpointLock
   private let neighbours: [String]
 
-  /// - Parameter neighbours: the paths of further sockets that belong to this place.
+  /// - Parameter neighbours: the paths of further sockets of this address.
   init(_ address: HubAddress, neighbours: [String]) throws(HubFailure) {
     self.neighbours = neighbours
     let directory = address.hostOrPath.lastIndex(of: "/").map { String(address.hostOrPath[..<$0]) } ?? "."
@@ -39,8 +40,8 @@ final class LockedSocketPath {
     }
   }
 
-  /// Makes the user's own directory (mode 0700) if it is missing, and refuses one into which others could put a socket
-  /// of their own.
+  /// Makes the user's own directory (mode 0700) if it is missing, and refuses a directory to which other users can
+  /// write.
   private static func prepare(_ directory: String, isDefault: Bool) throws(HubFailure) {
     var info = stat()
     if stat(directory, &info) != 0 {

@@ -2,7 +2,7 @@ import BindingProtocol
 import Logging
 
 extension Logger {
-  /// What the machine found, in words.
+  /// Logs a notice of the machine.
   func report(_ notice: HubNotice) {
     switch notice {
     case .healed(let peer, let model, let version):
@@ -24,7 +24,7 @@ extension Logger {
     }
   }
 
-  /// What there is to say of a transport that has just been made.
+  /// Logs the warnings about a new transport.
   func report(_ transport: ZeroMQTransport) {
     guard !transport.addresses.isEmpty else { return }
     if !transport.isGuarded {

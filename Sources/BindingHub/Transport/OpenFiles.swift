@@ -6,18 +6,18 @@
   import Glibc
 #endif
 
-/// How many files, sockets among them, this process may have open.
+/// The limit of open files, sockets included, of this process.
 package enum OpenFiles {
-  /// A hub with a store and pages has some 35 open before anybody comes.
+  /// A hub with a store and pages has about 35 open before the first connection.
   static let needed = 64
-  /// Below it a hub says how few connections there can be.
+  /// Below this the hub logs how few connections it can keep.
   static let plenty = 256
-  /// More than a hub needs for all the connections that it lets live.
+  /// More than a hub needs for all the connections that it keeps.
   private static let most: rlim_t = 65_536
 
   static var limit: Int { present.map { Int(clamping: $0.rlim_cur) } ?? 1_024 }
 
-  /// Raises the limit as far as this user may: the hub allows connections up to half of what is free.
+  /// Raises the limit as far as this user may: the hub keeps connections up to half of what is free.
   package static func raise() {
     guard var limit = present else { return }
     let wanted = raised(limit.rlim_cur, upTo: limit.rlim_max)

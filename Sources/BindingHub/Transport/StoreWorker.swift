@@ -2,12 +2,12 @@ import BindingProtocol
 import Dispatch
 import ZeroMQ
 
-/// Where the hub's thread leaves what is to be stored and finds what became of it.
+/// Passes the hub's requests to the store, and the store's answers back.
 ///
-/// A store that is immediate is called at once. Any other has a thread of its own: while that stores one batch, the
-/// hub goes on and the next ones gather, to be appended together.
+/// An immediate store is called directly. Any other has a thread of its own: while that stores one batch the hub
+/// continues, and the next batches gather to be appended together.
 final class StoreWorker {
-  /// What became of something that was asked for.
+  /// The result of a request.
   enum Answer: Sendable {
     case appended([Appended], of: [Batch])
     case loaded(StoredModel)
@@ -22,9 +22,9 @@ final class StoreWorker {
   private struct Shared: Sendable {
     var requests: [Request] = []
     var answers: [Answer] = []
-    /// Requests that are waiting or under way.
+    /// The number of requests waiting or under way.
     var open = 0
-    /// Whether the store's thread is to be woken for the next request.
+    /// Whether the next request must wake the store's thread.
     var isWaiting = false
     var status: StoreStatus
     var failure: StoreError?
@@ -63,13 +63,13 @@ final class StoreWorker {
 
   func forget(_ tags: Set<Tag>) throws(StoreError) { try submit(.forget(tags)) }
 
-  /// Returns when the new life has begun: nobody may be told of it before.
+  /// Returns when the new epoch has begun; no peer may learn of it before.
   func start(_ epoch: Epoch) throws(StoreError) {
     try submit(.start(epoch))
     try waitUntilDone()
   }
 
-  /// Waits for all that was left here, and closes the store.
+  /// Waits for all requests, and closes the store.
   func close() throws(StoreError) {
     try submit(.close)
     try waitUntilDone()
@@ -78,8 +78,8 @@ final class StoreWorker {
   /// Returns when the store's thread has ended: after it was closed, or has failed.
   func join() { _ = thread?.join(timeoutMilliseconds: -1) }
 
-  /// What became of what was asked for, in that order.
-  /// - Throws: what the store failed with; nothing of what is without an answer may be acknowledged then (R12).
+  /// The answers since the last call, in the order of the requests.
+  /// - Throws: the store's failure; nothing without an answer may then be acknowledged (R12).
   func takeAnswers() throws(StoreError) -> [Answer] {
     let (answers, failure) = shared.withLock { shared in
       let answers = shared.answers
@@ -115,12 +115,12 @@ final class StoreWorker {
 
   // MARK: The store's thread
 
-  /// How long upkeep rests at most while there is something to do, or something was appended.
+  /// The longest pause of upkeep while there is something to do, or after an append.
   private static let longestRest = DispatchTimeInterval.milliseconds(5)
 
-  /// Upkeep with more to do rests as long as it last worked, so that it has half of a processor at most. Without a
-  /// pause its slices would run on until the system takes the processor away: whoever writes waits longer for that
-  /// than for one slice.
+  /// Upkeep with more to do pauses as long as it last worked, so it uses at most half of a processor. Without a
+  /// pause its slices would run until the system preempts the thread, and a writer would wait longer for that than
+  /// for one slice.
   private static func serve(
     _ store: any Store, _ shared: HubLock<Shared>, _ hasRequests: DispatchSemaphore, _ wasDone: DispatchSemaphore,
     _ wakeup: Wakeup
@@ -137,7 +137,7 @@ final class StoreWorker {
         return requests
       }
       let isWaiting = requests.isEmpty && mayWait
-      // It costs a look at the files, so it is not taken between appends that follow each other.
+      // It has to look at the files, so not between consecutive appends.
       if now >= nextLook || isWaiting && nextUpkeep > now + longestRest {
         nextLook = now + .milliseconds(500)
         let status = store.status
@@ -164,7 +164,7 @@ final class StoreWorker {
         let hasMore = try store.upkeep()
         let end = DispatchTime.now()
         let elapsed = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
-        // There may be something to fold although nobody wrote, and what the store looks after may have changed.
+        // There may be something to compact without a write, and the store's files may have changed.
         nextUpkeep = hasMore ? min(end + elapsed, end + longestRest) : end + .milliseconds(400)
       } catch {
         shared.withLock { $0.failure = error }
@@ -175,7 +175,7 @@ final class StoreWorker {
     }
   }
 
-  /// Carries requests out in order; appends that follow each other are one.
+  /// Runs requests in order; consecutive appends become one.
   private static func run(_ requests: [Request], _ store: any Store) throws(StoreError) -> [Answer] {
     var answers: [Answer] = []
     var batches: [Batch] = []

@@ -1,18 +1,18 @@
 import BindingProtocol
 
-/// What the sockets refused or lost, since the start.
+/// What the sockets refused or lost since the start.
 struct TransportCounters {
   var rejectedMessages: UInt64 = 0
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0
-  /// How often a request connection fell behind: from then on it got no news until it had room.
+  /// How often a request connection became lagging; it then got no model updates until it was writable.
   var laggingConnections: UInt64 = 0
   var unpublished: UInt64 = 0
   var refusedConnections: UInt64 = 0
-  /// Connections that were ended in the middle of a message with too many parts, or too long ones.
+  /// Connections ended in the middle of a message with too many or too long parts.
   var cutMessages: UInt64 = 0
 
-  /// As a JSON object; the names are pinned by a test.
+  /// The counts as a JSON object. A test pins the names.
   var json: JSON {
     .object([
       .init("rejectedMessages", .integer(Int64(clamping: rejectedMessages))),

@@ -10,7 +10,7 @@ extension ZeroMQTransport {
     }
   }
 
-  /// Bytes of a Unix-domain socket's path, without the zero at its end.
+  /// The most bytes of a Unix-domain socket's path, without the terminating zero.
   private static let maxPathBytes = 107
   private static let publishSuffix = ".pub"
 
@@ -48,7 +48,7 @@ extension ZeroMQTransport {
     }
     try bind(router, at: "tcp://\(address.hostOrPath):\(ZeroMQTransport.port(port))", requestGuard, for: address, port)
     let request = try ZeroMQTransport.bound(router, address)
-    // Port 0 asks the system for two free ports; a port of one's own has its neighbour for publishing.
+    // Port 0 asks the system for two free ports; a given port has the next one for publishing.
     let next = port == 0 ? 0 : port + 1
     try bind(xpub, at: "tcp://\(address.hostOrPath):\(ZeroMQTransport.port(next))", publishGuard, for: address, next)
     let publish = try ZeroMQTransport.bound(xpub, address)
@@ -72,7 +72,7 @@ extension ZeroMQTransport {
     }
   }
 
-  /// Whether what has the port answers as a hub does.
+  /// Whether the process at the port answers like a hub.
   private static func isHub(at address: HubAddress) -> Bool {
     guard let inquiry = HubInquiry(to: address) else { return false }
     return inquiry.ask(.ping(Ping(token: 1)), timeoutMilliseconds: 500) != nil
@@ -80,7 +80,7 @@ extension ZeroMQTransport {
 
   private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }
 
-  /// The address that a socket was bound to: with the port that the system picked.
+  /// The address to which a socket was bound, with the port that the system picked.
   private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(HubFailure) -> HubAddress {
     do throws(ZeroMQError) {
       let endpoint = try socket.lastEndpoint()
@@ -93,7 +93,7 @@ extension ZeroMQTransport {
 }
 
 extension ZeroMQError {
-  /// What a user can do about it. For a name or an address that is not this machine's libzmq says "try again".
+  /// The problem with its remedy. For a name, or an address of another machine, libzmq says "try again".
   fileprivate var problem: String {
     switch name {
     case "EAGAIN", "ENODEV", "EADDRNOTAVAIL":

@@ -1,16 +1,16 @@
 import BindingProtocol
 import ZeroMQ
 
-/// What leaves: published, or to one request connection, where it waits for room if there is none.
+/// Sends frames: published, or to one request connection, where they wait while its pipe is full.
 extension ZeroMQTransport {
-  /// What became of a frame for a request connection.
+  /// The result of sending a frame to a request connection.
   enum Sending: Equatable {
     case sent
     /// It waits until there is room.
     case kept
-    /// It was news, and this connection is behind with it: it is to be told where things stand once it has room.
+    /// It was a model update, and the connection is lagging: it gets each model's head once it is writable.
     case leftOut
-    /// The connection is gone, or too far behind.
+    /// The connection is gone, or was too far behind and is dropped.
     case gone
   }
 
@@ -18,7 +18,7 @@ extension ZeroMQTransport {
     if (try? xpub.send(frame)) != .sent { counters.unpublished += 1 }
   }
 
-  /// Sends, or keeps for when there is room.
+  /// Sends a frame, or keeps it until there is room.
   func send(_ frame: UnsafeRawBufferPointer, to connection: ConnectionID) -> Sending {
     guard let route = routes[connection] else { return .gone }
     if backlogs[connection] == nil {
@@ -47,11 +47,11 @@ extension ZeroMQTransport {
     return .kept
   }
 
-  /// Whether frames wait for room, so that the loop looks again soon.
+  /// Whether frames wait for room, so that the loop retries soon.
   var hasBacklog: Bool { !backlogs.isEmpty }
 
-  /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that have room
-  /// again.
+  /// Sends as many of the waiting frames as there is room for. Returns the connections that are gone, and those
+  /// that are writable again.
   func sendBacklogs() -> (gone: [ConnectionID], writable: [ConnectionID]) {
     var gone: [ConnectionID] = []
     var writable: [ConnectionID] = []
@@ -79,7 +79,7 @@ extension ZeroMQTransport {
     return (gone, writable)
   }
 
-  /// Forgets a connection; what it still sends comes from a new one.
+  /// Forgets a connection; its later messages count as those of a new one.
   func drop(_ connection: ConnectionID) {
     backlogs[connection] = nil
     if latest?.id == connection { latest = nil }

@@ -1,11 +1,10 @@
 import BindingProtocol
 import ZeroMQ
 
-/// The hub's two sockets, and who is behind them: connections by their routing ids, subscribers by their file
-/// descriptors.
+/// The hub's two sockets, with their connections by routing id and their subscribers by file descriptor.
 ///
-/// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's
-/// thread only, so its properties are marked `@exclusivity(unchecked)`: checks at run time would cost a part of every
+/// It turns ZeroMQ's messages into the machine's inputs, and the machine's frames into messages. Used on the hub's
+/// thread only, so its properties are `@exclusivity(unchecked)`: run-time checks would cost a part of every
 /// message.
 final class ZeroMQTransport {
   private struct Subscriber {
@@ -21,7 +20,7 @@ final class ZeroMQTransport {
   let xpub: Socket
   let requestGuard: MessageGuard
   let publishGuard: MessageGuard
-  /// Whether every message that comes is bounded before libzmq has collected it.
+  /// Whether every incoming message is bounded before libzmq has collected it.
   @exclusivity(unchecked) var isGuarded = true
   @exclusivity(unchecked) var locks: [LockedSocketPath] = []
   @exclusivity(unchecked) var bound: [HubEndpoint] = []
@@ -31,7 +30,7 @@ final class ZeroMQTransport {
   @exclusivity(unchecked) private var message = Message()
   @exclusivity(unchecked) var connections: [RoutingID: ConnectionID] = [:]
   @exclusivity(unchecked) var routes: [ConnectionID: RoutingID] = [:]
-  /// Who spoke last.
+  /// The connection of the last message.
   @exclusivity(unchecked) var latest: (route: RoutingID, id: ConnectionID)?
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0
   @exclusivity(unchecked) var backlogs: [ConnectionID: Backlog] = [:]
@@ -41,23 +40,25 @@ final class ZeroMQTransport {
   let limits: Limits
   @exclusivity(unchecked) var counters = TransportCounters()
 
-  /// Connections remembered before those without a session are forgotten.
+  /// The connections remembered before those without a session are forgotten.
   @exclusivity(unchecked) private var connectionQuota: Int
-  /// Subscriptions that one connection may hold: its models, and room for session topics and the heartbeat.
+  /// The most subscriptions of one connection: its models, and room for session topics and the heartbeat.
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
-  /// Messages taken from a socket in one drain.
+  /// The most messages read from a socket in one drain.
   static let drainMessages = 4_096
-  /// Subscriptions taken in one drain: each may be what a join waits for.
+  /// The most subscriptions read in one drain: a join may wait for each.
   static let drainSubscriptions = 256
-  /// Models after which a drain ends: what it decides is stored and told while the processor still has it at hand.
+  /// The number of touched models that ends a drain: its decisions are then stored and sent while still in the
+  /// processor's cache.
   static let drainModels = 256
-  /// Bytes after which a drain ends, so that what it decides fits into one message of a model.
+  /// The bytes that end a drain, so that its decisions fit into one message of a model.
   static let drainBytes = 65_536
-  /// Frames of a message that is still read, to be refused: a message has one.
+  /// The most frames of a message that is still read, and then refused: a valid message has one.
   static let maxParts = 16
-  /// Bytes of what somebody sends to the publish port: subscriptions of a few bytes.
+  /// The most bytes of a message to the publish port, which gets subscriptions of a few bytes.
   static let maxSubscriptionBytes = 512
-  /// Group messages that wait for one subscriber before it loses some; a gap is cheaper than old news.
+  /// The published messages that may wait for one subscriber before it loses some; a gap is cheaper than stale
+  /// updates.
   static let publishHighWaterMark = 256
 
   init(limits: Limits) throws(ZeroMQError) {
@@ -66,12 +67,12 @@ final class ZeroMQTransport {
     requestGuard = MessageGuard(maximumParts: ZeroMQTransport.maxParts, maximumBytes: limits.maxFrameBytes)
     publishGuard = MessageGuard(
       maximumParts: ZeroMQTransport.maxParts, maximumBytes: ZeroMQTransport.maxSubscriptionBytes)
-    // One I/O thread: that is what the guards are made for.
+    // One I/O thread: the guards require it.
     context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
-    // Peers find out quickly that the hub is gone, by their own heartbeats and by its heartbeats; that a peer is gone,
-    // its lease says. These only free what is left of such a connection, and thousands of them are to cost little.
+    // Peers detect a dead hub by heartbeats, and the hub a dead peer by its lease. ZeroMQ's heartbeats only free
+    // what is left of such a connection, and must stay cheap for thousands.
     let common: [SocketOption] = [
       .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 5_000, timeoutMilliseconds: 10_000),
     ]
@@ -90,7 +91,7 @@ final class ZeroMQTransport {
     quota = try ConnectionQuota(request: router, publish: xpub, wanted: 2 * limits.maxSessions + 256)
   }
 
-  /// Connections that are let live.
+  /// The most connections kept.
   var maxConnections: Int { quota.limit }
 
   func add(to poller: inout Poller) {
@@ -99,11 +100,11 @@ final class ZeroMQTransport {
     quota.add(to: &poller)
   }
 
-  /// Whether something may be left in the sockets after a drain that took all it was allowed to.
+  /// Whether the last drain stopped at a limit, so that messages may be left in the sockets.
   @exclusivity(unchecked) private(set) var mayHaveMore = false
 
-  /// Feeds the machine what waits in both sockets. Subscriptions first: a join that came with one is answered in the
-  /// same drain.
+  /// Passes the messages waiting in both sockets to the machine. Subscriptions come first, so that a join sent with
+  /// one is answered in the same drain.
   func drain(_ machine: inout HubMachine, after poller: borrowing Poller, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
     quota.look(after: poller)
@@ -143,7 +144,8 @@ final class ZeroMQTransport {
     return lastNumber
   }
 
-  /// Connections without a session: each try of a peer is a new one, and ZeroMQ does not say that one has gone.
+  /// Forgets connections without a session: each attempt of a peer is a new one, and ZeroMQ does not report their
+  /// end.
   private func forgetSilent(_ machine: HubMachine) {
     let silent = routes.keys.filter { !machine.hasSession(on: $0) }
     for connection in silent { drop(connection) }
@@ -157,7 +159,7 @@ final class ZeroMQTransport {
       guard (try? xpub.receive(into: &message)) == true else { return }
       let bytes = message.unsafeBytes
       guard let verb = bytes.first, verb <= 1, !message.hasMore else {
-        // A SUB cannot send data; a stranger's PUB-like socket can.
+        // A SUB socket cannot send data; a stranger's PUB-like socket can.
         try? xpub.discardRemainingFrames(after: &message)
         counters.rejectedMessages += 1
         continue
@@ -187,8 +189,8 @@ final class ZeroMQTransport {
     }
     if case .session = Topics.subscription(topic) {
       let name = Array(topic)
-      // The file descriptor of a connection that is gone may be another's by now; a session topic always comes first
-      // on a connection.
+      // The file descriptor of a closed connection may have been reused; a session topic is always a connection's
+      // first.
       if let earlier = bySessionTopic[name], earlier != descriptor { subscribers[earlier]?.sessionTopics.remove(name) }
       if subscriber.sessionTopics.isEmpty, subscriber.subscriptions > 1 {
         forget(descriptor)
