@@ -2,18 +2,18 @@ import BindingHub
 import Foundation
 import GRDB
 
-/// Whether the files of an open store are still the ones at their names, and as long as they were left.
+/// Checks that the files of an open store are still the ones at their names, and are not truncated.
 ///
-/// SQLite does not look: it goes on writing into a file that was deleted, and what was acknowledged is gone with the
-/// process.
+/// SQLite does not check: it would continue to write into a deleted file, and acknowledged commits would be lost
+/// with the process.
 struct FileWatch {
-  /// What was found, in words that go on after the path.
+  /// What was found, in words that follow the path.
   enum Loss: Hashable {
-    /// The database is not there any more, or not the same.
+    /// The database was deleted, replaced or truncated.
     case database(String)
-    /// Only what lies beside it: all that it held can still be read by who has it open.
+    /// Only a file beside it is gone. The open connection can still read all of its contents.
     case beside(String)
-    /// The write-ahead log was cut off.
+    /// The write-ahead log was truncated.
     case logCut(String)
   }
 
@@ -24,9 +24,9 @@ struct FileWatch {
   private var databaseBytes: UInt64 = 0
   private var logBytes: UInt64 = 0
   private var checkpointsSeen = 0
-  /// Whether pages were given back: then a checkpoint makes the file shorter.
+  /// Whether pages were given back: a checkpoint may then shorten the file.
   var mayShrink = false
-  /// When to look again, when nothing else asks for it.
+  /// When to check again, if nothing else requests it.
   private(set) var next = ContinuousClock.now
   static let interval = Duration.milliseconds(300)
 
@@ -35,16 +35,16 @@ struct FileWatch {
     database = FileID(path)
   }
 
-  /// Notes the files as the opening has left them.
+  /// Records the files as the opening left them.
   mutating func hasOpened() {
     (log, shared) = (FileID(StoreFiles.log(of: path)), FileID(StoreFiles.shared(of: path)))
     (databaseBytes, logBytes) = (StoreFiles.size(path), StoreFiles.size(StoreFiles.log(of: path)))
   }
 
-  /// Notes that the write-ahead log was cut off by the store itself.
+  /// Records that the store itself truncated the write-ahead log.
   mutating func hasCutLog() { logBytes = StoreFiles.size(StoreFiles.log(of: path)) }
 
-  /// - Parameter checkpoints: how many have ended; nil: one is running, and the file may have any length.
+  /// - Parameter checkpoints: the number that have ended; nil: one is running, and the file may have any length.
   mutating func look(_ now: ContinuousClock.Instant, checkpoints: Int?) -> Loss? {
     next = now + FileWatch.interval
     var info = stat()
@@ -55,7 +55,7 @@ struct FileWatch {
     }
     let bytes = UInt64(max(info.st_size, 0))
     if let checkpoints {
-      // Only a checkpoint changes the length of the file, and only one that gives pages back makes it less.
+      // Only a checkpoint changes the length of the file, and only one that gives pages back shortens it.
       if bytes < databaseBytes, checkpoints == checkpointsSeen || !mayShrink {
         return .database("was cut off: \(bytes) of \(databaseBytes) bytes are there")
       }
@@ -67,7 +67,7 @@ struct FileWatch {
       return .beside(StoreFiles.log(of: path))
     }
     let logBytes = UInt64(max(info.st_size, 0))
-    // It begins anew at its beginning; then SQLite cuts it off there if it has grown beyond this.
+    // The log starts over at its beginning; SQLite then truncates it to this length if it has grown beyond.
     guard logBytes >= min(self.logBytes, OpenedStore.logBytesKept) else {
       return .logCut("\(logBytes) of \(self.logBytes) bytes of \(StoreFiles.log(of: path)) are there")
     }
@@ -78,8 +78,8 @@ struct FileWatch {
 }
 
 extension SQLiteStore {
-  /// Sees that what is written goes where the next start will find it.
-  /// - Throws: `gone`, and the store must not be used any more.
+  /// Checks that the next start will find what is written.
+  /// - Throws: `gone`; the store must then not be used any more.
   func look(atOnce: Bool = false) throws(StoreError) {
     let now = ContinuousClock.now
     guard atOnce || now >= watch.next else { return }
@@ -91,7 +91,7 @@ extension SQLiteStore {
         "\(path) \(problem) while the hub had it open, so nothing more is acknowledged. Put it back as it was, if it "
           + "is still somewhere, and start the hub again. Else:  \(StoreError.recovery(of: path))", .gone)
     case .beside(let file):
-      // The database has what was brought in; the rest is in a file that has no name any more, and is brought in now.
+      // The log's open file has no name any more. Closing merges it into the database.
       let isKept = (try? close()) != nil
       if !isKept { abandon() }
       let cure =
@@ -107,7 +107,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Leaves the files as they are. SQLite, closing them, would remove by its name what now lies there.
+  /// Leaves the files as they are. Closing the connection would make SQLite remove, by name, whatever is there now.
   private func abandon() {
     try? RememberedLog(logID: logID, epoch: epoch, isTailLost: true).write(at: path)
     for kept in [db, checkpoints.abandon()] { _ = Unmanaged.passRetained(kept) }

@@ -1,9 +1,9 @@
-/// The log's own time, in milliseconds: by it writers and history grow old.
+/// The log's own time in milliseconds, which ages writers and history.
 ///
-/// It goes on from the newest time in the log, as a clock does that nobody sets: while a hub runs. At a start it
-/// follows the wall clock forward, a day at most, and never goes back: a wall clock that is wrong makes nobody old.
+/// While a hub runs it advances from the newest time in the log, whatever happens to the wall clock. At a start it
+/// follows the wall clock forward by at most a day, and never goes back: a wrong wall clock ages no writer.
 struct LogClock {
-  /// What a start may add to it.
+  /// The most that a start may add.
   static let longestJump: UInt64 = 24 * 3_600 * 1_000
   private let begin: UInt64
   private let began: UInt64
@@ -11,9 +11,9 @@ struct LogClock {
 
   /// - Parameters:
   ///   - newest: the newest time in the log; nil: nothing was ever written.
-  ///   - isOwn: whether that was this clock's; in a store of format 1 it was the wall clock's, which may be ahead.
+  ///   - isOwn: whether that was this clock's. In a store of format 1 it was the wall clock's, which may be ahead.
   ///   - wall: milliseconds since 1970.
-  ///   - uptime: milliseconds that nobody sets, from any beginning.
+  ///   - uptime: milliseconds of a clock that is never set, from any origin.
   init(after newest: UInt64?, isOwn: Bool, wall: UInt64, uptime: @escaping () -> UInt64) {
     let followed = newest.map { min(wall, $0 + LogClock.longestJump) } ?? wall
     begin = isOwn ? max(newest ?? 0, followed) : followed
@@ -21,7 +21,7 @@ struct LogClock {
     self.uptime = uptime
   }
 
-  /// Of this process, also while the machine sleeps.
+  /// The uptime of this process, including the machine's sleep.
   static func uptime() -> () -> UInt64 {
     let start = ContinuousClock.now
     return {

@@ -3,9 +3,9 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// The rows of the log: what one append took, batch after batch.
+/// The rows of the log: the batches of one append, one after the other.
 enum LogRow {
-  /// A row is ended when it has passed this, so that one never gets too big to be read back in a piece.
+  /// A row ends once it exceeds this, so that it can be read back in one piece.
   static let maxBytes = 8 << 20
 
   static func checksum(_ row: Int64, time: UInt64, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
@@ -17,10 +17,10 @@ enum LogRow {
       .execute(arguments: [row, Int64(bitPattern: time), checksum(row, time: time, bytes), Data(borrowing: bytes)])
   }
 
-  /// The bytes of one row, checked.
+  /// The checked bytes of one row.
   static func read(_ db: Database, _ row: Int64, path: String) throws -> (time: UInt64, bytes: [UInt8]) {
     let statement = try db.cachedStatement(sql: "SELECT row, time, checksum, bytes FROM log WHERE row = ?")
-    // The row lies in the cursor's memory.
+    // The row lives in the cursor's memory.
     let rows = try Row.fetchCursor(statement, arguments: [row])
     defer { withExtendedLifetime(rows) {} }
     guard let found = try rows.next() else {
@@ -29,7 +29,7 @@ enum LogRow {
     return try checked(found, path)
   }
 
-  /// All rows in their order, checked; between the first and the last none is missing.
+  /// Passes all rows to `body`, in order and checked. Throws if one between the first and the last is missing.
   static func each(
     _ db: Database, path: String, _ body: (_ row: Int64, _ time: UInt64, _ bytes: [UInt8]) throws -> Void
   ) throws {
@@ -44,7 +44,7 @@ enum LogRow {
     }
   }
 
-  /// Goes through the batches of a row; each with where it stands.
+  /// Passes each batch of a row to `body`, with its range in the row.
   static func batches(
     of row: Int64, _ bytes: [UInt8], path: String, _ body: (Batch, Range<Int>) throws -> Void
   ) throws {
@@ -81,7 +81,7 @@ extension Row {
 }
 
 extension Data {
-  /// These bytes in place: they must outlive the call that is given this.
+  /// These bytes without a copy; they must outlive the call that gets them.
   init(borrowing bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else {
       self.init()
@@ -92,7 +92,7 @@ extension Data {
 }
 
 extension Checksum {
-  /// Of numbers, as 8 bytes each, little-endian.
+  /// The checksum of numbers, 8 bytes each, little-endian.
   static func of(_ numbers: UInt64..., after before: UInt32 = 0) -> UInt32 {
     numbers.reduce(before) { sum, number in
       withUnsafeBytes(of: number.littleEndian) { crc32c($0, after: sum) }

@@ -1,22 +1,22 @@
 import BindingHub
 import BindingProtocol
 
-/// Where one model lies in the store.
+/// The location of one model in the store.
 final class ModelLocation {
   let name: String
-  /// The last record that was taken.
+  /// The last stored record.
   var record: UInt64 = 0
-  /// What its older batches were folded into.
+  /// The snapshot of its older batches.
   var snapshot: Snapshot?
-  /// The fields that it had then; 0: it was not folded in this life of the process.
+  /// The number of fields at the snapshot; 0: the model was not compacted in this run of the process.
   var fieldCount = 0
-  /// Its batches that no snapshot holds, by rising record.
+  /// Its batches after the snapshot, by rising record.
   var uncompacted: [BatchLocation] = []
 
   init(_ name: String) { self.name = name }
 }
 
-/// A batch in the log.
+/// The location of a batch in the log.
 struct BatchLocation {
   var row: Int64
   var start: UInt32

@@ -3,16 +3,19 @@ public import BindingProtocol
 import Foundation
 import GRDB
 
-/// What somebody asks of the hub that has a store open: a file beside the store, for whoever may write there.
+/// Admin requests to the hub that has a store open: a file beside the store, for any user who may write there.
 ///
-/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about once a second, and removes it
-/// when the request is fulfilled. One that it cannot fulfil it renames to `PATH.wish.refused`, with the reason in it.
+/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about once a second, and
+/// removes it when the request is fulfilled. It renames a request that it cannot fulfil to `PATH.wish.refused`,
+/// with the reason in it.
 public enum AdminRequest: Sendable, Hashable {
+  /// Compact the store, and make its file as small as possible.
   case compact
-  /// Put the store back to this backup; the path is absolute.
+  /// Restore the store from this backup; the path is absolute.
   case restore(String)
 
-  /// Leaves a request beside a store; an earlier one that nobody has taken is replaced.
+  /// Leaves the request beside the store at `path`. It replaces an earlier one.
+  /// - Throws: `StoreError` when the file cannot be written.
   public func leave(at path: String) throws(StoreError) {
     for file in [AdminRequest.refusal(of: path), AdminRequest.report(of: path)] { unlink(file) }
     let code = StoreFiles.replace(AdminRequest.file(of: path), by: Array("\(line)\n".utf8))
@@ -23,13 +26,15 @@ public enum AdminRequest: Sendable, Hashable {
     }
   }
 
-  /// What has become of the request that was left at a store.
+  /// The state of a request that was left at a store.
   public enum Result: Sendable, Hashable {
+    /// The hub has not begun.
     case waiting
-    /// The hub is at it: how far, for people.
+    /// The hub has begun; the text says how far it is.
     case underWay(String)
-    /// What was done, for people; empty: the request says it.
+    /// The hub is done. The text says what it did; empty: what the request says.
     case fulfilled(String)
+    /// The hub cannot fulfil it, with the reason.
     case refused(String)
 
     /// Whether it may still be fulfilled.
@@ -41,6 +46,7 @@ public enum AdminRequest: Sendable, Hashable {
     }
   }
 
+  /// The state of the request left at the store at `path`. Reading a report removes it.
   public static func result(at path: String) -> Result {
     if let reason = try? String(contentsOfFile: refusal(of: path), encoding: .utf8) { return .refused(reason) }
     if let text = try? String(contentsOfFile: file(of: path), encoding: .utf8) {
@@ -53,19 +59,19 @@ public enum AdminRequest: Sendable, Hashable {
     return .fulfilled(report)
   }
 
-  /// Says how far the hub is with it; who has withdrawn it meanwhile hears nothing.
+  /// Reports the hub's progress, unless the request was withdrawn.
   static func report(_ progress: String, at path: String) {
     guard StoreFiles.exists(file(of: path)) else { return }
     try? Data("compact\n\(progress)\n".utf8).write(to: URL(fileURLWithPath: file(of: path)), options: .atomic)
   }
 
-  /// It is fulfilled: leaves what was done for who asked.
+  /// Ends a fulfilled request and leaves a report.
   static func end(_ report: String, at path: String) {
     try? Data(report.utf8).write(to: URL(fileURLWithPath: self.report(of: path)), options: .atomic)
     withdraw(at: path)
   }
 
-  /// Takes a request back that nobody has fulfilled.
+  /// Withdraws a request that is not fulfilled.
   public static func withdraw(at path: String) { unlink(file(of: path)) }
 
   private static func file(of path: String) -> String { path + ".wish" }
@@ -79,7 +85,7 @@ public enum AdminRequest: Sendable, Hashable {
     }
   }
 
-  /// The request that lies at a store; one that says nothing that is known is refused.
+  /// The request left at a store; an unknown one is refused.
   static func find(at path: String) -> AdminRequest? {
     guard StoreFiles.exists(file(of: path)), let text = try? String(contentsOfFile: file(of: path), encoding: .utf8)
     else { return nil }
@@ -108,23 +114,23 @@ extension SQLiteStore {
     }
   }
 
-  /// Opens the store as `init` does, after what somebody wished for it while no hub or another had it open: so a hub
-  /// that ends because its store is to be put back finds that done when it opens it again.
+  /// Opens the store like `init`, after fulfilling a request to restore it that was left while it was closed. So a
+  /// hub that ends to have its store restored finds that done when it opens the store again.
   public static func open(path: String, durability: Durability) throws(StoreError) -> SQLiteStore {
     if case .restore(let backup)? = AdminRequest.find(at: path) {
       do throws(StoreError) {
         try restore(backup: backup, to: path)
         AdminRequest.withdraw(at: path)
       } catch {
-        // The store that is there is as good as before.
+        // The existing store is as good as before.
         AdminRequest.refuse(at: path, error.description)
       }
     }
     return try SQLiteStore(path: path, durability: durability)
   }
 
-  /// Looks after a request that was left beside the store.
-  /// - Throws: `replaced`, closed already, when it is to be put back to a backup.
+  /// Handles a request left beside the store.
+  /// - Throws: `replaced`, with the store closed, when it is to be restored from a backup.
   func lookForRequest(_ now: ContinuousClock.Instant) throws(StoreError) {
     let isCompacted = upkeepWork.compaction == .done
     guard isCompacted || now >= upkeepWork.looksForRequestAt else { return }
@@ -147,10 +153,10 @@ extension SQLiteStore {
       throw StoreError("\(path) is to be put back to \(backup)", .replaced)
     }
   }
-  /// What was given back goes from the write-ahead log to the file, which is cut off there; then the log is cut off.
+  /// Brings the freed pages from the write-ahead log to the file, which then shrinks, and truncates the log.
   ///
-  /// Never to nothing: an empty log would be taken for one that was lost. It begins anew with one transaction, and is
-  /// cut off behind that.
+  /// The log never becomes empty, because an empty log counts as lost. It restarts with one transaction, and is
+  /// truncated behind that.
   private func cutLog() throws(StoreError) {
     checkpoints.settle()
     try access { db in

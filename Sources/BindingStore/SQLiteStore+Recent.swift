@@ -2,11 +2,11 @@ public import BindingHub
 public import BindingProtocol
 import GRDB
 
-/// What a model's last batches were.
+/// The last batches of a model.
 extension SQLiteStore {
-  /// The batches with commits of a model after a version, in their order, at most so many.
+  /// The batches with commits of a model after a version, in order, at most `limit`.
   ///
-  /// Where they no longer reach back so far, the first one's `previous` is greater than `version`.
+  /// If they no longer reach back that far, the first one's `previous` is greater than `version`.
   public func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
     guard let location = locations[model], limit > 0 else { return [] }
     var batches: [Batch] = []
@@ -19,7 +19,7 @@ extension SQLiteStore {
     return batches
   }
 
-  /// The batches of a model that came after a record, as far back as they are kept.
+  /// The batches of a model after a record, as far back as they are kept.
   func recent(of location: ModelLocation, after record: UInt64) throws(StoreError) -> [Batch] {
     var batches: [Batch] = []
     try access { db in
@@ -31,7 +31,7 @@ extension SQLiteStore {
     return batches
   }
 
-  /// The batches of a model that are in no snapshot, after a record.
+  /// The batches of a model after a record that no snapshot contains.
   func uncompacted(_ db: Database, of location: ModelLocation, after record: UInt64) throws -> [Batch] {
     var batches: [Batch] = []
     try eachUncompacted(db, of: location, after: record) { batch in
@@ -41,7 +41,7 @@ extension SQLiteStore {
     return batches
   }
 
-  /// - Parameter body: returns whether to go on.
+  /// - Parameter body: returns whether to continue.
   private func each(
     _ db: Database, of location: ModelLocation, after record: UInt64, _ body: (Batch) throws -> Bool
   ) throws {

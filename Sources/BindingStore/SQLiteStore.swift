@@ -3,16 +3,19 @@ public import BindingProtocol
 import Foundation
 import GRDB
 
-/// A store in one SQLite file (`docs/reference/store-format.md`): a log to which every append adds one row, and
-/// snapshots into which upkeep folds what is old.
-///
-/// It has one hub: a lock beside the file keeps a second one away. To be used by one thread at a time.
+/// A store in one SQLite file (`docs/reference/store-format.md`): a log with one row per append, and snapshots into
+/// which upkeep compacts older rows. It has one hub; a lock beside the file excludes a second. To be used by one
+/// thread at a time.
 public final class SQLiteStore: Store {
+  /// The current epoch of the log.
   public private(set) var epoch: Epoch
+  /// The id of the log.
   public let logID: LogID
+  /// How durably `append` stores.
   public let durability: Durability
+  /// What was known of the end of the log at its opening.
   public let tail: Tail
-  /// The file.
+  /// The path of the file.
   public let path: String
 
   let limits: StoreLimits
@@ -20,18 +23,18 @@ public final class SQLiteStore: Store {
   let db: DatabaseQueue
   private let lock: StoreLock
   var metadata: StoreMetadata
+  /// The floor beyond all removed models.
   public private(set) var floor = LogFloor.none
-  /// What the table of it has.
+  /// The floor in its table.
   var storedFloor = LogFloor.none
   var locations: [String: ModelLocation] = [:]
-  /// Snapshots of models that were removed since: upkeep takes them out.
+  /// Snapshots of models that were removed since; upkeep drops them.
   var orphans: [Snapshot] = []
-  /// The rows of the log that are there: none, if `lastRow` is before `firstRow`.
+  /// The rows in the log: none, if `lastRow` is before `firstRow`.
   var firstRow: Int64 = 1
   var lastRow: Int64 = 0
   /// Bytes of batches in the log.
   var logBytes = 0
-  /// Bytes of all snapshots.
   var snapshotBytes = 0
   var isFull = false
   var upkeepWork = UpkeepWork()
@@ -40,9 +43,9 @@ public final class SQLiteStore: Store {
   private var writer = WireWriter(reserving: 65_536)
   var hasClosed = false
 
-  /// Opens the store, or makes it. Its directory is made with mode 0700 where it is missing, the file with 0600.
-  /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; after the
-  ///   loss of power some may be missing, and the next life is another epoch.
+  /// Opens the store, or makes it: a missing directory with mode 0700, the file with 0600.
+  /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; a power
+  ///   failure may lose some, and the next start begins another epoch.
   public convenience init(
     path: String, durability: Durability, limits: StoreLimits = StoreLimits()
   ) throws(StoreError) {
@@ -51,11 +54,8 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// - Parameters:
-  ///   - boot: which start of the machine this is; empty: not known.
-  ///   - birth: the first life of a store that is made; nil: one by chance.
-  ///   - uptime: milliseconds that nobody sets, from any beginning.
-  ///   - wallTime: milliseconds since 1970.
+  /// `boot` is the start of the machine (empty: unknown), `birth` a new store's metadata (nil: random). Both clocks
+  /// count milliseconds: `uptime` from any origin and never set, `wallTime` since 1970.
   init(
     path: String, durability: Durability, limits: StoreLimits = StoreLimits(), boot: String,
     birth: StoreMetadata? = nil,
@@ -74,8 +74,7 @@ public final class SQLiteStore: Store {
     watch.hasOpened()
   }
 
-  /// Finds out what is where.
-  /// - Returns: the newest time in the log; nil: it is empty.
+  /// Builds the index. Returns the newest time in the log; nil: it is empty.
   private func survey() throws(StoreError) -> UInt64? {
     try access { db in
       for (name, snapshot) in try Snapshot.readAll(db, path: path) {
@@ -101,7 +100,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Takes a batch of the log into the index.
+  /// Enters a batch of the log into the index.
   private func enter(_ batch: Batch, _ row: Int64, _ range: Range<Int>) throws {
     if batch.form == .removal { floor.raise(over: batch) }
     let location = locations[batch.model] ?? ModelLocation(batch.model)
@@ -117,13 +116,13 @@ public final class SQLiteStore: Store {
       BatchLocation(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
   }
 
-  /// A model was removed: what the log and an older snapshot have of it is nothing any more.
+  /// Removes a model from the index; nothing in the log or an older snapshot counts for it any more.
   private func remove(_ location: ModelLocation) {
     if let snapshot = location.snapshot { orphans.append(snapshot) }
     if locations[location.name] === location { locations[location.name] = nil }
   }
 
-  /// Something with the database; what it throws is put into the words of the store.
+  /// Runs `body` with the database; its errors become `StoreError`.
   func access<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
     do {
       return try db.writeWithoutTransaction(body)
@@ -134,6 +133,7 @@ public final class SQLiteStore: Store {
 
   // MARK: Appending
 
+  /// Appends each batch to its model's log, all in one transaction.
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
@@ -172,7 +172,7 @@ public final class SQLiteStore: Store {
         floor.raise(over: batch)
         remove(location)
       }
-      // What goes into a file that is gone is not kept: it must not be acknowledged.
+      // Writes into a file that is gone are lost, so they must not be acknowledged.
       try look(atOnce: durability == .disk)
       return results
     }
@@ -211,7 +211,7 @@ public final class SQLiteStore: Store {
     return true
   }
 
-  /// What others decided since the record that a batch was decided on.
+  /// What was decided since the record on which a batch was decided.
   private func missed(
     by batch: Batch, _ location: ModelLocation, _ accepted: [(location: ModelLocation, before: UInt64)],
     batches: [Batch]
@@ -231,6 +231,7 @@ public final class SQLiteStore: Store {
 
   // MARK: Reading
 
+  /// Passes all models to `each`, in the order of their ids.
   public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
     var batches: [String: [Batch]] = [:]
     try access { db in
@@ -251,6 +252,7 @@ public final class SQLiteStore: Store {
     }
   }
 
+  /// Loads one model; nil: the store has none of that id.
   public func load(_ model: String) throws(StoreError) -> StoredModel? {
     guard let location = locations[model], location.record > 0 else { return nil }
     return try access { db in
@@ -261,6 +263,7 @@ public final class SQLiteStore: Store {
 
   // MARK: Beginning and end
 
+  /// Begins another epoch of the log. Returns once the disk has confirmed it.
   public func start(_ epoch: Epoch) throws(StoreError) {
     var next = metadata
     next.epoch = epoch
@@ -269,7 +272,7 @@ public final class SQLiteStore: Store {
     try RememberedLog(logID: logID, epoch: epoch).write(at: path)
   }
 
-  /// The store is of no use afterwards.
+  /// Closes the store in order. It must not be used afterwards.
   public func close() throws(StoreError) {
     guard !hasClosed else { return }
     hasClosed = true
@@ -285,10 +288,12 @@ public final class SQLiteStore: Store {
     do { try db.close() } catch { throw StoreError(error, in: path) }
   }
 
+  /// The store's path and sizes.
   public var status: StoreStatus {
     StoreStatus(
       path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(logBytes), isFull: isFull)
   }
 
+  /// Lets the next compactions forget these identities.
   public func forget(_ tags: Set<Tag>) { upkeepWork.forget(tags) }
 }

@@ -3,18 +3,18 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// A model as its older batches were folded: chunks of one generation. A newer generation is written beside it, and
-/// takes its place at once.
+/// A model's compacted older batches: the chunks of one generation. The next generation is written beside it and
+/// supersedes it in one step.
 struct Snapshot: Hashable {
   var model: Int64
   var generation: Int64
   var chunks: Int
   var bytes: Int
-  /// The last record that is in it, and the model's version then.
+  /// The last record in it, and the model's version then.
   var record: UInt64
   var version: Version
 
-  /// All that are in force, with the names of their models; checked.
+  /// All current snapshots, checked, with the names of their models.
   static func readAll(_ db: Database, path: String) throws -> [(name: String, snapshot: Snapshot)] {
     let sql = "SELECT model, name, generation, chunks, bytes, record, version, checksum FROM snapshot ORDER BY name"
     let rows = try Row.fetchCursor(db, sql: sql)
@@ -36,7 +36,7 @@ struct Snapshot: Hashable {
     return found
   }
 
-  /// Puts it in force.
+  /// Makes it the current snapshot.
   func write(_ db: Database, name: String) throws {
     try db.execute(
       sql: "INSERT OR REPLACE INTO snapshot (model, name, generation, chunks, bytes, record, version, checksum) "
@@ -46,7 +46,7 @@ struct Snapshot: Hashable {
       ])
   }
 
-  /// Adds the next chunk to it. It is not in force before `write`.
+  /// Adds the next chunk. The snapshot is not current before `write`.
   mutating func add(_ db: Database, _ chunk: [UInt8]) throws {
     try chunk.withUnsafeBytes { chunk in
       try db.cachedStatement(
@@ -61,7 +61,7 @@ struct Snapshot: Hashable {
   func chunk(_ db: Database, _ number: Int, path: String) throws -> [UInt8] {
     let sql = "SELECT checksum, bytes FROM chunk WHERE model = ? AND generation = ? AND number = ?"
     let statement = try db.cachedStatement(sql: sql)
-    // The row lies in the cursor's memory.
+    // The row lives in the cursor's memory.
     let rows = try Row.fetchCursor(statement, arguments: [model, generation, number])
     defer { withExtendedLifetime(rows) {} }
     guard let row = try rows.next() else {
@@ -78,7 +78,7 @@ struct Snapshot: Hashable {
     try (0..<chunks).map { try chunk(db, $0, path: path) }
   }
 
-  /// Removes a few chunks of the generations before it.
+  /// Removes a few chunks of earlier generations.
   /// - Returns: whether there may be more.
   func removeOlder(_ db: Database) throws -> Bool {
     let sql = "DELETE FROM chunk WHERE rowid IN (SELECT rowid FROM chunk WHERE model = ? AND generation < ? LIMIT 4)"
@@ -86,13 +86,13 @@ struct Snapshot: Hashable {
     return db.changesCount > 0
   }
 
-  /// Takes it out of force: its model was removed. Its chunks belong to no snapshot then.
+  /// Drops the snapshot of a removed model. Its chunks then belong to no snapshot.
   func drop(_ db: Database) throws {
     try db.cachedStatement(sql: "DELETE FROM snapshot WHERE model = ?").execute(arguments: [model])
     try db.cachedStatement(sql: "DELETE FROM history WHERE model = ?").execute(arguments: [model])
   }
 
-  /// Removes a few of the chunks of a model that has no snapshot.
+  /// Removes a few of the chunks of a model without a snapshot.
   /// - Returns: whether there may be more.
   func removeChunks(_ db: Database) throws -> Bool {
     let sql = "DELETE FROM chunk WHERE rowid IN (SELECT rowid FROM chunk WHERE model = ? LIMIT 16)"
@@ -100,7 +100,7 @@ struct Snapshot: Hashable {
     return db.changesCount == 16
   }
 
-  /// Removes a few chunks that belong to no snapshot in force: what a fold that did not end has left.
+  /// Removes a few chunks that belong to no current snapshot, left by an unfinished compaction.
   /// - Returns: whether there may be more.
   static func removeStray(_ db: Database) throws -> Bool {
     let sql = """

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// There is no room on the disk: what was tried was not done, and may be done later.
+/// The disk has no room: the operation was not done, and may be repeated later.
 struct NoRoom: Error {}
 
-/// What SQLite says, in the words of the store: which file, what is wrong, what to do.
+/// SQLite's errors in the words of the store: which file, the problem, the remedy.
 extension StoreError {
   init(_ error: any Error, in path: String) {
     switch error {
@@ -46,14 +46,14 @@ extension StoreError {
     StoreError("\(path) is damaged: \(problem). \(recovery(of: path))", .damaged)
   }
 
-  /// What brings back what peers still have.
+  /// How to recover what peers still have.
   static func recovery(of path: String) -> String {
     let path = shellWord(path)
     return "Make the same log anew, keep what is there, and have peers bring back what they hold:  "
       + "bindhub recover --store \(path)   (from a backup on:  bindhub recover BACKUP --store \(path))"
   }
 
-  /// A damaged file that is no hub's store, but was to become one.
+  /// The error for a damaged file that is a backup and no hub's store.
   func ofBackup(_ path: String) -> StoreError {
     StoreError(
       description.replacingOccurrences(of: StoreError.recovery(of: path), with: "Choose another backup."), kind)
@@ -61,7 +61,7 @@ extension StoreError {
 }
 
 extension Database {
-  /// Runs what writes; a disk without room becomes `NoRoom`.
+  /// Runs a writing operation; a full disk becomes `NoRoom`.
   func write<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()

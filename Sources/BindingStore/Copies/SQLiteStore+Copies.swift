@@ -2,15 +2,17 @@ public import BindingHub
 import Foundation
 import GRDB
 
-/// Backup while a hub runs, and going back to one.
+/// Backup while a hub runs, and restore.
 extension SQLiteStore {
-  /// Copies a store as it is at one moment, checked, into a file of its own. A hub may have it open and goes on; its
-  /// write-ahead log grows as long as the copying takes.
+  /// Copies a store, as it is at one moment, into a file of its own, and checks the copy. A hub may have the store
+  /// open and continues; its write-ahead log grows while the copy is made.
   ///
-  /// Whoever opens the copy, put back in any way, begins a new epoch.
+  /// A hub that opens the copy, wherever it was restored to, begins a new epoch.
   /// - Parameters:
-  ///   - target: must not exist yet.
-  ///   - progress: told now and then which part is done, from 0 to 1.
+  ///   - path: the store.
+  ///   - target: the copy's path; nothing may exist there.
+  ///   - progress: called now and then with the part that is done, from 0 to 1.
+  /// - Throws: `StoreError`, which names the file and the remedy.
   public static func backup(
     of path: String, to target: String, progress: @escaping (Double) -> Void = { _ in }
   ) throws(StoreError) {
@@ -30,9 +32,10 @@ extension SQLiteStore {
     try StoreFiles.syncDirectory(of: target)
   }
 
-  /// Puts a backup in the place of a store that no hub has open; the backup is checked first and stays where it is.
-  /// The next hub begins a new epoch, later than every one of the store that was there.
-  /// - Returns: where the store that was there lies now; nil: there was none.
+  /// Replaces a store that no hub has open by a backup. The backup is checked first and is not moved. The next hub
+  /// begins a new epoch, later than all of the replaced store.
+  /// - Returns: the path at which the replaced store is kept; nil: there was none.
+  /// - Throws: `StoreError`, which names the file and the remedy.
   @discardableResult
   public static func restore(backup: String, to path: String) throws(StoreError) -> String? {
     try restore(backup: backup, to: path) {}
@@ -74,7 +77,7 @@ extension SQLiteStore {
     return aside
   }
 
-  /// What the store there knows of itself; nil if it cannot tell.
+  /// The metadata of the store at a path; nil if it cannot be read.
   static func metadata(of path: String) -> StoreMetadata? {
     guard let db = try? StoreCopy.reader(path) else { return nil }
     defer { try? db.close() }

@@ -2,21 +2,25 @@ public import BindingHub
 public import BindingProtocol
 import Foundation
 
-/// What became of a store that was made anew as the same log.
+/// The result of recreating a store as the same log.
 public struct StoreRecovery: Sendable, Hashable {
+  /// The id of the log.
   public var logID: LogID
-  /// Where lies what was there; nil: there was nothing.
+  /// The path at which the previous files are kept; nil: there were none.
   public var aside: String?
 }
 
 extension SQLiteStore {
-  /// Makes a store anew that is damaged or gone, as the same log in a later epoch, empty or as a backup has it. The
-  /// next hub asks its peers for what it lacks. What was there is kept as `path.before-SECONDS`.
+  /// Recreates a damaged or lost store as the same log in a later epoch, empty or from a backup. The next hub
+  /// recovers from its peers what is missing. The previous files are kept as `path.before-SECONDS`.
   ///
-  /// Which log it was is known by what is damaged, if that can be read so far, else by the file beside it, else by the
-  /// backup, else it must be told.
-  /// - Parameter logID: as `bindhub status` prints it; needed only where nothing else knows it.
-  /// - Throws: `cannotOpen` for a store that is in order: there is nothing to bring back.
+  /// The log id comes from the damaged store if that can be read, else from the file beside it, else from the
+  /// backup, else from `logID`.
+  /// - Parameters:
+  ///   - path: the store.
+  ///   - backup: a backup to begin with; nil: an empty store.
+  ///   - logID: as `bindhub status` prints it; needed only if no file names it.
+  /// - Throws: `cannotOpen` for a store that is in order, which needs no recovery.
   @discardableResult
   public static func recover(
     _ path: String, backup: String? = nil, logID: LogID? = nil
@@ -52,7 +56,7 @@ extension SQLiteStore {
     } else {
       try OpenedStore.makeEmpty(new, next)
     }
-    // From here on the path has had a store, whatever happens: no hub begins another log there.
+    // From here on the path has had a store, so no hub begins another log there.
     try RememberedLog(logID: next.logID, epoch: next.epoch).write(at: path)
     step()
     let aside = try SetAside.move(path, step: step)
@@ -62,7 +66,7 @@ extension SQLiteStore {
     return StoreRecovery(logID: next.logID, aside: aside)
   }
 
-  /// A store that is in order is not thrown away.
+  /// Refuses to replace a store that is in order.
   private static func expectDamage(_ path: String) throws(StoreError) {
     switch StoreFiles.kind(of: path) {
     case .nothing, .directory: return
@@ -81,8 +85,8 @@ extension SQLiteStore {
         + "Or go back to a backup:  bindhub restore BACKUP --store \(path)", .cannotOpen)
   }
 
-  /// The life of the store that is made: one that ended without anybody knowing what was lost, so that the next is
-  /// another epoch, in which peers are asked.
+  /// The metadata of the new store: closed without order and with an unknown loss, so that the next start begins
+  /// another epoch and recovers from peers.
   private static func recovered(
     _ path: String, _ backup: String?, _ given: LogID?
   ) throws(StoreError) -> StoreMetadata {
@@ -107,7 +111,7 @@ extension SQLiteStore {
     if let damaged {
       epoch = max(epoch, damaged.epoch)
     } else if remembered == nil {
-      // How many came after the backup is not known; peers take a later one only.
+      // It is unknown how many epochs followed the backup, and peers accept only a later one.
       epoch += unknownEpochs << 32
     }
     var metadata = StoreMetadata(logID: logID, epoch: epoch, grade: .process, boot: "")

@@ -3,23 +3,23 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// Keeps a store under another name, to put something else in its place.
+/// Keeps a store under another name, so that another one can replace it.
 enum SetAside {
-  /// `path.before-SECONDS`, or what is free of that kind.
+  /// `path.before-SECONDS`, or a free variant of it.
   static func name(for path: String) -> String {
     var aside = "\(path).before-\(Int(Date().timeIntervalSince1970))"
     while StoreFiles.exists(aside) { aside += "+" }
     return aside
   }
 
-  /// Gives a store a second name. At its own it stays until it is replaced: a crash at any moment leaves one of the two
-  /// there, whole.
+  /// Gives a store a second name. It keeps its own until it is replaced: a crash at any moment leaves a whole store
+  /// at one of the two.
   ///
-  /// A log must never lie beside a database that it does not belong to. So before the new one can come, the old one
-  /// takes in its log. One that is too damaged for that leaves its place first: then no hub begins another there, as
-  /// the file beside it remembers that there was one.
+  /// A log must never lie beside a database that it does not belong to. So the old store merges its log before the
+  /// new one arrives. A store too damaged for that loses its own name first; no hub begins another log there,
+  /// because the file beside it remembers the store.
   /// - Parameter step: called after each change of the files.
-  /// - Returns: the second name; nil: there was nothing.
+  /// - Returns: the second name; nil: there was no store.
   static func link(_ path: String, step: () -> Void) throws(StoreError) -> String? {
     guard StoreFiles.exists(path) else { return nil }
     let (log, aside) = (StoreFiles.log(of: path), name(for: path))
@@ -42,8 +42,8 @@ enum SetAside {
     return aside
   }
 
-  /// Brings the log into the database, which then is all of the store. What the end of the log proves of it, which is
-  /// gone afterwards, is noted.
+  /// Merges the log into the database, which then is the whole store. Records whether the end of the log, which is
+  /// lost by that, proved it complete.
   private static func mergeLog(_ path: String) throws {
     let isLogWhole = WALCheck.isWhole(StoreFiles.log(of: path))
     let db = try OpenedStore.connect(path)
@@ -62,12 +62,12 @@ enum SetAside {
     try db.close()
   }
 
-  /// Moves whatever lies at the path away, with its log.
+  /// Moves anything at the path away, with its log.
   /// - Parameter step: called after each change of the files.
   /// - Returns: where it is now; nil: there was nothing.
   static func move(_ path: String, step: () -> Void) throws(StoreError) -> String? {
     let aside = name(for: path)
-    // A link that leads nowhere is something too.
+    // A dangling link counts as something.
     var info = stat()
     let isThere = lstat(path, &info) == 0
     if isThere, rename(path, aside) != 0 { throw StoreFiles.cannotWrite(path) }

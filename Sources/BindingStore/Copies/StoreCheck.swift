@@ -2,28 +2,32 @@ public import BindingHub
 public import BindingProtocol
 import GRDB
 
-/// What a check of a whole store found: everything is as it was written.
+/// The result of checking a whole store in which everything is as it was written.
 public struct StoreCheck: Sendable, Hashable {
+  /// The id of the log.
   public var logID: LogID
+  /// The current epoch of the log.
   public var epoch: Epoch
   /// The number of the file's format.
   public var format: Int
+  /// The number of models.
   public var models: Int
+  /// The number of fields of all models, deleted ones included.
   public var fields: Int
   /// Records in snapshots and in the log, of all models.
   public var records: UInt64
-  /// Batches that are not folded yet.
+  /// Batches that are not compacted yet.
   public var uncompacted: Int
-  /// Bytes of the file, without what lies in the write-ahead log only.
+  /// Bytes of the file, without those in the write-ahead log only.
   public var bytes: UInt64
-  /// Whether it was made as a copy: who opens it begins a new epoch.
+  /// Whether the file was made as a copy: a hub that opens it begins a new epoch.
   public var isCopy: Bool
 }
 
 extension SQLiteStore {
-  /// Reads the whole store and checks all of it: pages, checksums, records. It works beside a hub that has the store
-  /// open, and sees it as it is at one moment.
-  /// - Throws: `StoreError`, which names the file and the place that is not in order.
+  /// Reads and checks the whole store: pages, checksums, records. A hub may have the store open; the check sees it
+  /// as it is at one moment.
+  /// - Throws: `StoreError`, which names the file and the place of the fault.
   public static func check(path: String) throws(StoreError) -> StoreCheck {
     do {
       return try StoreCopy.reading(path) { db in try db.read { db in try check(db, path: path) } }
@@ -50,7 +54,7 @@ extension SQLiteStore {
         if batch.form != .removal {
           batches[batch.model, default: []].append(batch)
         } else if batch.record > known[batch.model]?.record ?? 0 {
-          // What was before it is nothing any more.
+          // Earlier batches of a removed model no longer count.
           (batches[batch.model], known[batch.model]) = (nil, nil)
         }
       }
@@ -62,7 +66,7 @@ extension SQLiteStore {
       bytes: StoreFiles.size(path), isCopy: metadata.isCopy)
     for name in Set(known.keys).union(batches.keys).sorted() {
       let chunks = try known[name]?.allChunks(db, path: path) ?? []
-      // What does not follow, or cannot be read, is thrown by the fold.
+      // The compactor throws for what does not follow or cannot be read.
       let compactor = try ModelCompactor(StoredModel(model: name, chunks: chunks, batches: batches[name] ?? []))
       found.models += 1
       found.fields += compactor.names.count

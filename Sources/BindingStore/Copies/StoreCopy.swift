@@ -3,16 +3,16 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// A copy of a store in a file of its own, made beside its name and moved there when it is whole.
+/// Copies of a store, each in a file of its own.
 enum StoreCopy {
-  /// A connection that only reads. Nothing else of this process may open the file and close it while a store has it:
-  /// that would take SQLite's locks away.
+  /// A read-only connection. Nothing else in this process may open and close the file while a store has it: that
+  /// would drop SQLite's locks.
   static func reader(_ path: String) throws -> DatabaseQueue {
     guard StoreFiles.exists(path) else {
       throw StoreError("\(path) does not exist. Name the file of a store.", .cannotOpen)
     }
     try StoreFiles.checkKind(of: path)
-    // SQLite takes an empty file for a database without tables.
+    // SQLite accepts an empty file as a database without tables.
     if StoreFiles.size(path) == 0 { throw StoreError.damaged(path, "it is empty") }
     var configuration = Configuration()
     configuration.readonly = true
@@ -20,9 +20,9 @@ enum StoreCopy {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Something with a store that is only read. On a file system that cannot be written SQLite reads no store that has
-  /// a write-ahead log, or had one: it is copied to where it can.
-  /// - Parameter isReadOnly: nil: as the file system says.
+  /// Runs `body` with a store that is only read. On a read-only file system SQLite cannot read a store that has, or
+  /// had, a write-ahead log: it is read from a temporary copy.
+  /// - Parameter isReadOnly: nil: as the file system reports.
   static func reading<Result>(
     _ path: String, isReadOnly: Bool? = nil, _ body: (DatabaseQueue) throws -> Result
   ) throws -> Result {
@@ -57,8 +57,8 @@ enum StoreCopy {
     return statvfs(path, &info) == 0 && info.f_flag & UInt(ST_RDONLY) != 0
   }
 
-  /// Copies a store as it is at one moment to a file that does not exist yet, checks the copy, and leaves the mark that
-  /// it is one. The store may go on being written.
+  /// Copies a store, as it is at one moment, to a new file, marks it as a copy, and checks it. The store may be
+  /// written meanwhile.
   static func make(
     of path: String, at target: String, progress: @escaping (Double) -> Void = { _ in },
     change: (inout StoreMetadata) -> Void = { _ in }
@@ -70,7 +70,7 @@ enum StoreCopy {
     let copy = try DatabaseQueue(path: target)
     try reading(path) { source in
       try source.read { db in
-        // This read makes the moment: what is written later is not seen, so the copying never begins anew.
+        // This read fixes the moment: later writes are not seen, so the copy never starts over.
         try StoreSchema.check(db, path: path)
         _ = try StoreMetadata.read(db, path: path)
         try copy.writeWithoutTransaction { copy in
@@ -90,7 +90,7 @@ enum StoreCopy {
       if let time = metadata.extent?.time { metadata.extent = try LogExtent.found(db, time: time) }
       change(&metadata)
       try db.synced(as: .disk) { try db.write { try metadata.write(db) } }
-      // One file alone: who reads a copy leaves nothing beside it. A hub that opens it turns the log on again.
+      // One file alone: reading a copy leaves nothing beside it. A hub that opens it turns the log on again.
       try db.execute(sql: "PRAGMA journal_mode = DELETE")
     }
     try marked.close()

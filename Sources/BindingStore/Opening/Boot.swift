@@ -1,8 +1,8 @@
 import Foundation
 
-/// Which start of the machine this is.
+/// The identity of this start of the machine.
 enum Boot {
-  /// Empty where the system does not tell.
+  /// Empty if the system does not report it.
   static var current: String {
     #if canImport(Darwin)
       var bytes = [CChar](repeating: 0, count: 64)

@@ -1,24 +1,24 @@
 import BindingHub
 import GRDB
 
-/// What a store's log held when its life was written: what shows that rows are missing at an end of it, where no row
-/// follows that would miss them.
+/// What a store's log held when its metadata was written. It reveals rows missing at either end of the log, which
+/// no following row would reveal.
 ///
-/// After a close in order it is all of the log. While a hub runs it is written again whenever the log is made safe (see
-/// `StoreLimits.syncSeconds`) and before folded rows are removed: then at least this must be there.
+/// After an orderly close it is the whole log. While a hub runs it is written whenever the log is synced (see
+/// `StoreLimits.syncSeconds`) and before compacted rows are removed: at least this much must then be there.
 struct LogExtent: Hashable {
-  /// Rows before it may be gone: snapshots have them.
+  /// Rows before it may be gone: snapshots contain them.
   var first: Int64 = 1
-  /// None were there, if it is before `first`.
+  /// If it is before `first`, the log was empty.
   var last: Int64 = 0
-  /// Of the last row.
+  /// The checksum of the last row.
   var checksum: UInt32 = 0
   /// The log's own time (`LogClock`), milliseconds.
   var time: UInt64
 
   var isEmpty: Bool { last < first }
 
-  /// What is in the log.
+  /// The present extent of the log.
   static func found(_ db: Database, time: UInt64) throws -> LogExtent {
     guard let first = try Int64.fetchOne(db, sql: "SELECT min(row) FROM log"),
       let last = try Int64.fetchOne(db, sql: "SELECT max(row) FROM log")
@@ -26,13 +26,12 @@ struct LogExtent: Hashable {
     return LogExtent(first: first, last: last, checksum: try checksum(db, last) ?? 0, time: time)
   }
 
-  /// Of one row; nil: it is not there.
+  /// The checksum of one row; nil: it is missing.
   static func checksum(_ db: Database, _ row: Int64) throws -> UInt32? {
     try UInt32.fetchOne(db, sql: "SELECT checksum FROM log WHERE row = ?", arguments: [row])
   }
 
-  /// Sees that the log has what was promised of it. What lies between its first and its last row is looked at by who
-  /// reads them.
+  /// Checks that the log holds at least this extent. Its readers check the rows between the first and the last.
   func check(_ db: Database, path: String) throws {
     guard !isEmpty else { return }
     let found = try LogExtent.found(db, time: 0)

@@ -3,13 +3,14 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// A store's file, locked, checked, of today's format, and in the life that begins now.
+/// A store's file, locked, checked, in the present format, with the metadata of the start that begins now.
 struct OpenedStore {
   let lock: StoreLock
   let db: DatabaseQueue
   let checkpoints: Checkpoints
-  /// As it was found, and as it begins now.
+  /// The metadata found.
   let before: StoreMetadata
+  /// The metadata of the start that begins now.
   let metadata: StoreMetadata
   let tail: Tail
 
@@ -41,8 +42,8 @@ struct OpenedStore {
           grade: durability, boot: boot, isLogWhole: isLogWhole, remembered: remembered,
           chance: .random(in: 1 ... .max))
         metadata.extent = try LogExtent.found(db, time: before.extent?.time ?? 0)
-        // What this life is must be on the disk before anything is taken in it.
-        // In the file itself, so that a write-ahead log that gets lost is missed.
+        // The metadata must be on disk before anything is appended, and in the file itself, so that a lost
+        // write-ahead log is noticed.
         try db.synced(as: durability) {
           try db.write {
             try metadata.write(db)
@@ -58,14 +59,15 @@ struct OpenedStore {
     try RememberedLog(logID: metadata.logID, epoch: metadata.epoch).write(at: path)
   }
 
-  /// A store was here, which the file beside it remembers: another log in its place would be taken for its end.
+  /// The error for a missing store that the file beside it remembers: another log in its place would pass for the
+  /// end of it.
   private static func gone(_ path: String) -> StoreError {
     StoreError(
       "\(path) is gone; there was a store here. \(StoreError.recovery(of: path))\n"
         + "Or begin another log, without what peers hold:  rm \(shellWord(RememberedLog.path(of: path)))", .gone)
   }
 
-  /// What the write-ahead log keeps of its length when it begins anew.
+  /// The length that the write-ahead log keeps when it starts over.
   static let logBytesKept: UInt64 = 64 << 20
 
   /// A connection that writes. It leaves checkpoints to `Checkpoints`.
@@ -77,28 +79,28 @@ struct OpenedStore {
     configuration.prepareDatabase { db in
       if isNew { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-      // Debian's SQLite overwrites what is deleted with zeros: every row of the log and every chunk would be written
-      // twice. So does FAST, but not where that takes more writing; `compact` gives the pages back.
+      // Debian's SQLite overwrites deleted data with zeros, so it would write every row of the log and every chunk
+      // twice. FAST overwrites only where that needs no further writes; `compact` gives the pages back.
       _ = try Int.fetchOne(db, sql: "PRAGMA secure_delete = FAST")
-      // What it grew to while somebody read is given back.
+      // Gives back what the log grew to while a reader held it.
       try db.execute(sql: "PRAGMA journal_size_limit = \(logBytesKept)")
     }
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Makes an empty store beside the path, and moves it there when the disk has it: at the path there is a whole store
-  /// or none.
+  /// Makes an empty store beside the path and moves it there once the disk has it: the path holds a whole store or
+  /// none.
   private static func make(_ path: String, _ metadata: StoreMetadata) throws(StoreError) {
     let new = path + ".new"
     defer { for file in StoreFiles.all(of: new) { unlink(file) } }
     try makeEmpty(new, metadata)
-    // A log that lies there belonged to a store that is gone.
+    // A log at the path belongs to a store that is gone.
     for file in StoreFiles.all(of: path) where file != path { unlink(file) }
     guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
     try StoreFiles.syncDirectory(of: path)
   }
 
-  /// Makes a store without any model, where nothing is yet.
+  /// Makes a store without models at a free path.
   static func makeEmpty(_ path: String, _ metadata: StoreMetadata) throws(StoreError) {
     for file in StoreFiles.all(of: path) { unlink(file) }
     let file = open(path, O_CREAT | O_EXCL | O_RDWR, 0o600)
@@ -134,14 +136,14 @@ extension StoreMetadata {
 }
 
 extension Database {
-  /// Runs what writes with every transaction synced, then goes on as the grade asks for. Not inside a transaction.
+  /// Runs `body` with every transaction synced, then returns to the setting of `grade`. Not inside a transaction.
   func synced(as grade: Durability, _ body: () throws -> Void) throws {
     try setSynced(true)
     try body()
     if grade != .disk { try setSynced(false) }
   }
 
-  /// SQLite keeps silent about a setting that it did not take, so it is read back.
+  /// SQLite ignores an invalid setting silently, so it is read back.
   private func setSynced(_ isSynced: Bool) throws {
     let wanted = isSynced ? 2 : 1
     try execute(sql: "PRAGMA synchronous = \(wanted)")
@@ -150,7 +152,7 @@ extension Database {
     }
   }
 
-  /// Runs what writes as one transaction.
+  /// Runs `body` as one transaction.
   func transaction(_ body: () throws -> Void) throws {
     try inTransaction(.immediate) {
       try body()

@@ -2,17 +2,17 @@ import BindingHub
 import BindingProtocol
 import Foundation
 
-/// Which log a store is and its last epoch, in a small file beside it (`path.log-id`): so that a store that was deleted
-/// or damaged can be the same log again, and no hub begins another log where there was one.
+/// A store's log id and last epoch, in a small file beside it (`path.log-id`). With it a deleted or damaged store
+/// can be recreated as the same log, and no hub begins another log in its place.
 struct RememberedLog: Hashable {
   var logID: LogID
   var epoch: Epoch
-  /// A hub saw that the end of the log was taken away while it had the store open.
+  /// A hub found that the end of the log was removed while it had the store open.
   var isTailLost = false
 
   static func path(of store: String) -> String { store + ".log-id" }
 
-  /// nil: none was written, or what is there cannot be read.
+  /// nil: the file is missing or cannot be read.
   static func read(at store: String) -> RememberedLog? {
     guard let text = try? String(contentsOfFile: path(of: store), encoding: .utf8) else { return nil }
     let lines = text.split(separator: "\n")
@@ -22,8 +22,8 @@ struct RememberedLog: Hashable {
     return RememberedLog(logID: logID, epoch: epoch, isTailLost: lines.dropFirst(3).first == "tail lost")
   }
 
-  /// Writes it where it is not there already. It comes after the store's own row of it, so it never is ahead of that.
-  /// A disk without room for it is none for the store either, so it is not asked for then.
+  /// Writes the file unless it is up to date. It follows the store's own metadata, so it is never ahead of that. A
+  /// disk too full for it is too full for the store as well, so that error is ignored.
   func write(at store: String) throws(StoreError) {
     guard RememberedLog.read(at: store) != self else { return }
     let path = RememberedLog.path(of: store)

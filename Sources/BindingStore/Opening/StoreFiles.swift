@@ -1,19 +1,19 @@
 import BindingHub
 import Foundation
 
-/// The files of a store: the database, its write-ahead log beside it, and the lock.
+/// The files of a store: the database, the write-ahead log beside it, and the lock.
 enum StoreFiles {
   static func log(of path: String) -> String { path + "-wal" }
 
   static func shared(of path: String) -> String { path + "-shm" }
 
-  /// All that belong to a store, but for the lock.
+  /// The store's files without the lock.
   static func all(of path: String) -> [String] { [path, log(of: path), shared(of: path)] }
 
-  /// What lies at a path.
+  /// The kind of file at a path.
   enum Kind: Hashable {
     case nothing, file, directory
-    /// Neither: in words.
+    /// Anything else, in words.
     case other(String)
   }
 
@@ -29,7 +29,7 @@ enum StoreFiles {
     }
   }
 
-  /// Refuses what is neither a file nor nothing, before anything waits for it.
+  /// Refuses anything but a file or a free path, before a call could block on it.
   static func checkKind(of path: String) throws(StoreError) {
     switch kind(of: path) {
     case .nothing, .file: return
@@ -45,7 +45,7 @@ enum StoreFiles {
   /// Bytes on disk.
   static func bytes(of path: String) -> UInt64 { size(path) + size(log(of: path)) }
 
-  /// 0, if there is none.
+  /// The size of a file in bytes; 0 if it is missing.
   static func size(_ path: String) -> UInt64 {
     var info = stat()
     return stat(path, &info) == 0 ? UInt64(max(info.st_size, 0)) : 0
@@ -61,7 +61,7 @@ enum StoreFiles {
     return directory.isEmpty ? "." : directory
   }
 
-  /// Makes the directory (mode 0700) if it is missing, and sees that files may be made there.
+  /// Makes the directory (mode 0700) if it is missing, and checks that files may be created there.
   static func prepareDirectory(of path: String) throws(StoreError) {
     let directory = directory(of: path)
     switch kind(of: directory) {
@@ -73,7 +73,7 @@ enum StoreFiles {
         try FileManager.default.createDirectory(
           atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       } catch {
-        // Some of them end as sentences do.
+        // Some descriptions end with a full stop.
         let problem = error.localizedDescription.trimmingCharacters(in: ["."])
         throw StoreError("\(directory) cannot be made: \(problem). Make it, or choose another path.", .cannotOpen)
       }
@@ -81,7 +81,7 @@ enum StoreFiles {
     guard access(directory, W_OK | X_OK) == 0 else { throw cannotWrite(directory) }
   }
 
-  /// - Parameter code: what a call of the system failed with.
+  /// - Parameter code: the `errno` of the failed call.
   static func cannotWrite(_ path: String, _ code: Int32 = errno) -> StoreError {
     let problem = String(cString: strerror(code))
     let cure =
@@ -96,8 +96,8 @@ enum StoreFiles {
     return StoreError("\(path) cannot be written to: \(problem). \(cure)", .cannotOpen)
   }
 
-  /// Puts a small file in the place of what is there: after a crash one of the two is there, whole.
-  /// - Returns: 0, or the number of what went wrong.
+  /// Replaces a small file: after a crash either the old or the new one is there, whole.
+  /// - Returns: 0, or an `errno`.
   static func replace(_ path: String, by bytes: [UInt8]) -> Int32 {
     let new = path + ".new"
     let file = open(new, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
@@ -110,8 +110,8 @@ enum StoreFiles {
     return code
   }
 
-  /// Removes what a start or a restore that did not end has left: a store that was never put in its place, and a second
-  /// name of the one that is.
+  /// Removes what an unfinished start or restore left: a store that was never moved into place, and a second name
+  /// of the present one.
   static func sweep(_ path: String) {
     for file in all(of: path + ".new") + [path + ".new-journal", RememberedLog.path(of: path) + ".new"] { unlink(file) }
     let directory = directory(of: path)
@@ -124,7 +124,7 @@ enum StoreFiles {
     }
   }
 
-  /// What is at the path begins as a store does; refuses anything else before SQLite, which would write to it.
+  /// Checks that the file begins like a store, before SQLite could write to anything else.
   static func checkBeginning(of path: String) throws(StoreError) {
     guard access(path, R_OK | W_OK) == 0 else {
       let problem = String(cString: strerror(errno))
@@ -144,7 +144,7 @@ enum StoreFiles {
       application: Int32(bitPattern: number(68)), version: Int(Int32(bitPattern: number(60))), path: path)
   }
 
-  /// Has the disk confirm what was made, renamed or removed in a directory.
+  /// Has the disk confirm the changes of a directory.
   static func syncDirectory(of path: String) throws(StoreError) {
     let directory = directory(of: path)
     let file = open(directory, O_RDONLY)
@@ -156,7 +156,7 @@ enum StoreFiles {
   }
 }
 
-/// A path as a shell takes it for one word.
+/// A path quoted as one shell word.
 func shellWord(_ path: String) -> String {
   let plain = path.utf8.allSatisfy { byte in
     switch byte {

@@ -2,8 +2,8 @@ import BindingHub
 import Foundation
 import ZeroMQ
 
-/// The right to write a store, held as long as this is: a lock on a file beside it, which names the process, and one on
-/// the database file itself, whatever name it is reached by.
+/// The exclusive right to write a store, held as long as this object: a lock on a file beside it, which names the
+/// process, and one on the database file itself, whatever its name.
 final class StoreLock {
   private let lock: EndpointLock
   private let path: String
@@ -24,7 +24,7 @@ final class StoreLock {
     try lockFile()
   }
 
-  /// Locks the database file that lies at the path now, if there is one.
+  /// Locks the database file at the path, if there is one.
   func lockFile() throws(StoreError) {
     guard case .file = StoreFiles.kind(of: path) else { return }
     file = nil
@@ -40,7 +40,7 @@ final class StoreLock {
   }
 }
 
-/// Which file it is, whatever its name.
+/// The identity of a file, whatever its name.
 struct FileID: Hashable {
   var device: UInt64
   var inode: UInt64
@@ -54,12 +54,12 @@ struct FileID: Hashable {
   }
 }
 
-/// A lock on a file's own inode: a hard link does not get around it, nor the removal of a lock file.
+/// A lock on a file's own inode: a hard link does not evade it, nor does removing a lock file.
 ///
-/// It is `flock`'s, on a descriptor that stays open as long as the store: SQLite's own locks are those of `fcntl`,
-/// which the system drops when *any* descriptor of the file is closed in the process. For the same reason the file is
-/// not opened at all where this process has it already. On Darwin `flock` would stand in the way of SQLite's locks, so
-/// there only the lock file keeps others away.
+/// It uses `flock` on a descriptor that stays open as long as the store. SQLite's own locks are those of `fcntl`,
+/// which the system drops when *any* descriptor of the file is closed in the process; so a file that this process
+/// has locked already is not opened again. On Darwin `flock` would conflict with SQLite's locks, so only the lock
+/// file excludes others there.
 private final class FileLock {
   enum Result {
     case acquired(FileLock?)
@@ -72,7 +72,7 @@ private final class FileLock {
   private init(_ id: FileID, _ descriptor: Int32) { (self.id, self.descriptor) = (id, descriptor) }
 
   deinit {
-    // A child that is being started has the descriptor too, for a moment longer.
+    // A child process being started shares the descriptor for a moment longer.
     flock(descriptor, LOCK_UN)
     close(descriptor)
     FileLock.held.remove(id)
@@ -87,7 +87,7 @@ private final class FileLock {
       let writable = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       let descriptor = writable >= 0 ? writable : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
-        // Who may not even read it is told so by what opens it next.
+        // The next open reports a file that this user cannot read.
         held.remove(id)
         return .acquired(nil)
       }
@@ -101,7 +101,7 @@ private final class FileLock {
     #endif
   }
 
-  /// A process that has the file open with SQLite: it holds a lock on the bytes that SQLite sets aside for that.
+  /// A process that has the file open with SQLite: it holds a lock on the bytes that SQLite reserves for that.
   private static func writer(_ descriptor: Int32) -> Int32? {
     var probe = flock()
     (probe.l_type, probe.l_whence, probe.l_start, probe.l_len) = (Int16(F_WRLCK), Int16(SEEK_SET), 0x4000_0000, 512)

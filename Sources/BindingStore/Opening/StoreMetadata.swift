@@ -3,34 +3,34 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// What a store knows of itself: which log it is, the life it is in, and how that life ended. One row.
+/// A store's metadata: its log id, its epoch, and how its last start ended. One row.
 struct StoreMetadata: Hashable {
   var logID: LogID
   var epoch: Epoch
-  /// How durable its commits are in this life.
+  /// How durable its commits are since it was opened.
   var grade: Durability
-  /// Which start of the machine it was opened in; empty: not known.
+  /// The start of the machine in which it was opened; empty: unknown.
   var boot: String
-  /// Whether it was closed in order, so that nothing that was acknowledged can be missing.
+  /// Whether it was closed in order, so that no acknowledged commit can be missing.
   var isClean = false
-  /// Whether this file was made as a copy of a store that went on: who opens it, goes back in time.
+  /// Whether this file is a copy of a store that continued: opening it goes back in time.
   var isCopy = false
-  /// How many models have a snapshot. A lost row of theirs would show nowhere else.
+  /// The number of models with a snapshot. Nothing else would reveal a lost row of theirs.
   var snapshots = 0
 
-  /// What was in the log when this was written, and its time then; nil: a store of format 1 does not tell.
+  /// The log's extent and time when this was written; nil: a store of format 1 does not record it.
   var extent: LogExtent?
 
-  /// The life of a store that was just made: nothing can be missing.
+  /// The metadata of a new store, in which nothing can be missing.
   init(logID: LogID, epoch: Epoch, grade: Durability, boot: String) {
     (self.logID, self.epoch, self.grade, self.boot) = (logID, epoch, grade, boot)
     isClean = true
   }
 
-  /// The life that begins when it is opened: the epoch stays if nothing that was acknowledged can be missing.
+  /// The metadata of the start that opens the store. The epoch stays if no acknowledged commit can be missing.
   /// - Parameters:
   ///   - isLogWhole: whether nothing shows that the end of the log is missing or damaged.
-  ///   - remembered: what the file beside the store remembers, if it is of this log.
+  ///   - remembered: the contents of the file beside the store; ignored if they are of another log.
   func next(
     grade: Durability, boot: String, isLogWhole: Bool, remembered: RememberedLog? = nil, chance: UInt32
   ) -> (metadata: StoreMetadata, tail: Tail) {
@@ -40,15 +40,15 @@ struct StoreMetadata: Hashable {
     (metadata.grade, metadata.boot, metadata.isClean, metadata.isCopy) = (grade, boot, false, false)
     let isSameBoot = !boot.isEmpty && boot == self.boot
     let isEndKept = isClean || isLogWhole && (self.grade == .disk || self.grade == .process && isSameBoot)
-    // Who has an earlier epoch than was begun here was put back by hand.
+    // A store with an earlier epoch than the remembered one was restored by hand.
     let isProven = isEndKept && remembered?.isTailLost != true && last == epoch
     if isProven, !isCopy { return (metadata, .proven) }
     metadata.epoch = StoreMetadata.epoch(after: last, chance: chance)
     return (metadata, isCopy ? .restored : .unproven)
   }
 
-  /// Counted up in the upper half, so that a later epoch is a greater number; the lower half is chance, so that two
-  /// lives never share one.
+  /// The upper half counts up, so that a later epoch is a greater number. The lower half is random, so that two
+  /// epochs never share one.
   static func epoch(after before: Epoch, chance: UInt32) -> Epoch {
     ((before >> 32) + 1) << 32 | UInt64(max(chance, 1))
   }
@@ -67,7 +67,7 @@ extension StoreMetadata {
     return metadata
   }
 
-  /// A store that is only read may be one of format 1.
+  /// A store that is only read may be of format 1.
   private static func hasExtent(_ db: Database) throws -> Bool {
     try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= StoreSchema.versionWithExtent
   }
@@ -100,7 +100,7 @@ extension StoreMetadata {
       values += [extent.first, extent.last, extent.checksum, Int64(bitPattern: extent.time)]
     }
     let placeholders = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
-    // One statement, so that it is whole without a transaction of its own.
+    // One statement is atomic without a transaction.
     try db.execute(sql: "INSERT OR REPLACE INTO life (\(columns)) VALUES (\(placeholders))", arguments: values)
   }
 

@@ -1,15 +1,15 @@
 import BindingHub
 import GRDB
 
-/// The tables, and how an older store becomes one of today.
+/// The tables, and the migration of older stores to the present format.
 ///
-/// Every row carries a checksum of all that it says, so that no flipped bit becomes a value.
+/// Every row carries a checksum of all its contents, so that no flipped bit passes for a value.
 enum StoreSchema {
-  /// `BBst`: tells a store from another program's database.
+  /// `BBst`: distinguishes a store from another program's database.
   static let applicationID: Int32 = 0x4242_7374
   /// The newest format that this version writes. It is raised with every migration.
   static let version = 3
-  /// From this one on the row of `life` tells what the log held (`LogExtent`).
+  /// From this version on the row of `life` records the log's extent (`LogExtent`).
   static let versionWithExtent = 2
 
   static func migrate(_ db: DatabaseQueue) throws {
@@ -58,7 +58,7 @@ enum StoreSchema {
     }
   }
 
-  /// Refuses what is no store, and what a later version wrote.
+  /// Refuses databases of other programs and of later versions.
   static func check(_ db: Database, path: String) throws {
     try check(
       application: Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0,

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Looks at a write-ahead log before SQLite does, which passes in silence over all that follows a damaged page.
+/// Checks a write-ahead log before SQLite opens it, because SQLite silently skips everything after a damaged page.
 ///
-/// A power cut may leave the last transaction in pieces. Where whole transactions of the same log follow the first
-/// frame that does not check, it was no power cut that broke it: what was acknowledged is missing.
+/// A power failure may leave the last transaction incomplete. If whole transactions of the same log follow the
+/// first frame that does not check, no power failure broke it: acknowledged commits are missing.
 enum WALCheck {
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
-  /// What a disk writes whole or not at all.
+  /// The bytes that a disk writes atomically.
   private static let sectorBytes = 512
 
-  /// Whether it is there, and nothing shows that something is missing before its end.
+  /// Whether the log is there, and nothing shows that a part before its end is missing.
   static func isWhole(_ path: String) -> Bool {
     guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped), !bytes.isEmpty
     else { return false }
@@ -18,7 +18,7 @@ enum WALCheck {
   }
 
   private static func isWhole(_ log: UnsafeRawBufferPointer) -> Bool {
-    // A header that was torn when the log began anew: all before it is in the database.
+    // The header was torn when the log started over: everything before is in the database.
     guard log.count >= headerBytes, let isBig = byteOrder(log) else { return true }
     let pageSize = Int(number(log, 8))
     guard pageSize >= 512, pageSize <= 65_536 else { return true }
@@ -28,15 +28,15 @@ enum WALCheck {
     var isBroken = false
     var endsAfterBreak = 0
     while offset + frameHeaderBytes + pageSize <= log.count {
-      // Frames of an earlier round lie behind those of this one.
+      // Frames of an earlier round may follow those of this one.
       let isOfThisRound = number(log, offset + 8) == number(log, 16) && number(log, offset + 12) == number(log, 20)
       if !isBroken {
         let head = checksum(log, offset..<offset + 8, sum, isBig)
         sum = checksum(log, offset + frameHeaderBytes..<offset + frameHeaderBytes + pageSize, head, isBig)
         isBroken = !isOfThisRound || sum != (number(log, offset + 16), number(log, offset + 20))
       }
-      // Only the last frame of a transaction tells the size of the database. Where that lies in another sector than
-      // what tells the round, a power cut may have left it from an earlier one.
+      // Only the last frame of a transaction names the size of the database. If that is in another sector than the
+      // round's salt, a power failure may have left it from an earlier round.
       let isTorn = (offset + 4) / sectorBytes != (offset + 8) / sectorBytes
       if isBroken, isOfThisRound, !isTorn, number(log, offset + 4) != 0 { endsAfterBreak += 1 }
       offset += frameHeaderBytes + pageSize

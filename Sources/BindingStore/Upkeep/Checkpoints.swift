@@ -3,24 +3,24 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Brings the write-ahead log into the file, on a thread and a connection of its own, so that no append waits for it.
+/// Checkpoints the write-ahead log into the file, on a thread and a connection of its own, so that no append waits.
 final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touched only while `lock` is held
   private let db: DatabaseQueue
   private let queue = DispatchQueue(label: "bindhub-store.checkpoints")
   private let lock = NSLock()
-  /// Bytes written since the last one.
+  /// Bytes written since the last checkpoint.
   private var waiting = 0
   private var isRunning = false
   private var count = 0
-  /// When the first was written of what no sync has confirmed; nil: all is.
+  /// When the first write was made that no sync has confirmed; nil: all are confirmed.
   private var unsyncedSince: UInt64?
-  /// Frames that the last one left in the log; nil: none has run since it was asked for.
+  /// Frames that the last checkpoint left in the log; nil: none has run since the last question.
   private var left: Int?
   private var failure: (any Error)?
 
   init(path: String) throws { db = try OpenedStore.connect(path) }
 
-  /// Notes what went to the log; every page of it counts whole.
+  /// Records a write to the log; each of its pages is written whole.
   /// - Parameter time: milliseconds of the store's uptime.
   func wrote(bytes: Int, at time: UInt64) {
     lock.lock()
@@ -29,10 +29,10 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     lock.unlock()
   }
 
-  /// How many have ended; nil while one runs.
+  /// The number that have ended; nil while one runs.
   var ended: Int? { lock.withLock { isRunning ? nil : count } }
 
-  /// Whether something was written so long ago and is not synced.
+  /// Whether a write has waited this long for a sync.
   func needsSync(at now: UInt64, after milliseconds: UInt64) -> Bool {
     lock.withLock { !isRunning && unsyncedSince.map { now >= $0 + milliseconds } ?? false }
   }
@@ -46,7 +46,8 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     queue.async { self.run { db in try Checkpoints.syncLog(db) } }
   }
 
-  /// SQLite's own file of the log: closing another one would be harmless, but a disk for tests would not see the sync.
+  /// Syncs SQLite's own file of the log. Closing another one would be harmless, but a test's disk would not see the
+  /// sync.
   private static func syncLog(_ db: Database) throws {
     // A connection opens the log when it reads.
     _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM life")
@@ -62,7 +63,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
   /// Returns when none is running.
   func settle() { queue.sync {} }
 
-  /// Starts one if enough has gathered and none is running.
+  /// Starts a checkpoint if enough bytes are waiting and none is running.
   func start(after bytes: Int) {
     lock.lock()
     defer { lock.unlock() }
@@ -72,7 +73,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     queue.async { self.run { db in try self.bringIn(db) } }
   }
 
-  /// The frames that the last one left, told once.
+  /// The frames that the last checkpoint left; returned once.
   func takeLeft() -> Int? {
     lock.lock()
     defer { lock.unlock() }
@@ -80,7 +81,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     return left
   }
 
-  /// What the last one failed with, told once: the store cannot go on.
+  /// The failure of the last run, returned once: the store cannot continue.
   func takeFailure() -> (any Error)? {
     lock.lock()
     defer { lock.unlock() }
@@ -88,8 +89,8 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     return failure
   }
 
-  /// Whether a checkpoint that failed so may be tried again later: the log keeps everything until then.
-  /// A sync that failed is none of these.
+  /// Whether a checkpoint with this failure may be repeated later; the log keeps everything until then. Never so
+  /// for a failed sync.
   static func mayFail(_ error: any Error) -> Bool {
     guard let error = error as? DatabaseError else { return false }
     return [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL].contains(error.resultCode)
@@ -99,7 +100,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     let frames = try db.checkpoint(.passive)
     lock.lock()
     defer { lock.unlock() }
-    // SQLite counts the log as it was when the checkpoint began; what came since is what was noted since.
+    // SQLite counts the log as it was when the checkpoint began; later writes are those recorded since.
     left = max(frames.walFrameCount - frames.checkpointedFrameCount, 0) + waiting / 4_096
   }
 
@@ -112,16 +113,16 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     if case .failure(let error) = result, !Checkpoints.mayFail(error) { failure = error }
   }
 
-  /// Counts one that another thread has made.
+  /// Counts a checkpoint that another thread made.
   func recordEnded() { lock.withLock { count += 1 } }
 
-  /// Waits for the one that runs, and gives the connection away, which is never to be closed.
+  /// Waits for the running checkpoint, and returns the connection, which must never be closed.
   func abandon() -> DatabaseQueue {
     queue.sync {}
     return db
   }
 
-  /// Waits for the one that runs; there is none afterwards.
+  /// Waits for the running checkpoint, and closes the connection.
   func finish() {
     queue.sync {}
     try? db.close()

@@ -3,7 +3,7 @@ import BindingProtocol
 import Foundation
 import GRDB
 
-/// Batches of one model that were folded, kept for those who ask what changed: one row, and rows are dropped whole.
+/// Compacted batches of one model, kept as history. Each row of the table is dropped as a whole.
 struct HistoryPage {
   private let limits: StoreLimits
   private var batches: [(bytes: [UInt8], record: UInt64, previous: Version, version: Version)] = []
@@ -12,7 +12,7 @@ struct HistoryPage {
 
   init(_ limits: StoreLimits) { self.limits = limits }
 
-  /// Adds the next batch; the oldest go where it gets too much.
+  /// Adds the next batch; past the limits the oldest are dropped.
   mutating func add(_ batch: Batch, _ bytes: [UInt8]) {
     batches.append((bytes, batch.record, batch.previous, batch.version))
     self.bytes += bytes.count
@@ -25,7 +25,7 @@ struct HistoryPage {
 
   private var commits: Int { Int(clamping: (batches.last?.version ?? 0) - (batches[first].previous)) }
 
-  /// Writes what was added, a few rows of about 64 KiB, and drops what has become too old or too much.
+  /// Writes the added batches in rows of about 64 KiB, and drops history past the limits of age and size.
   func write(_ db: Database, model: Int64, time: UInt64, limits: StoreLimits) throws {
     if first > 0 { try db.execute(sql: "DELETE FROM history WHERE model = ?", arguments: [model]) }
     var page = WireWriter(reserving: 65_536)
@@ -68,7 +68,7 @@ struct HistoryPage {
     }
   }
 
-  /// The batches of a model that were folded after a record, checked, in their order.
+  /// Passes the compacted batches of a model after a record to `body`, checked and in order.
   static func read(
     _ db: Database, _ model: Int64, after record: UInt64, path: String, _ body: (Batch) throws -> Bool
   ) throws {

@@ -3,7 +3,7 @@ import BindingProtocol
 import Dispatch
 import GRDB
 
-/// One model on its way from snapshot and batches to the next snapshot, in small steps.
+/// The compaction of one model, from its snapshot and batches to the next snapshot, in small steps.
 struct ModelCompaction {
   let location: ModelLocation
   private var compactor: ModelCompactor
@@ -27,8 +27,8 @@ struct ModelCompaction {
     kept = HistoryPage(limits)
   }
 
-  /// Does a little.
-  /// - Returns: whether the next snapshot is whole, and only has to be put in force.
+  /// Does one small step.
+  /// - Returns: whether the next snapshot is complete and only has to become current.
   mutating func step(
     _ db: Database, path: String, forgotten: Set<Tag>, silentSince: UInt64
   ) throws -> Bool {
@@ -61,20 +61,20 @@ struct ModelCompaction {
     return false
   }
 
-  /// Puts the snapshot in force, and what the batches were into the history.
+  /// Makes the snapshot current, and moves the batches into the history.
   func finish(_ db: Database, time: UInt64, limits: StoreLimits) throws {
     try next.write(db, name: location.name)
     try kept.write(db, model: next.model, time: time, limits: limits)
   }
 
-  /// Tells the index, once the disk has it.
+  /// Updates the index, once the disk has the snapshot.
   func enter() {
     location.snapshot = next
     location.fieldCount = compactor.fieldCount
     location.uncompacted.removeFirst(batchCount)
   }
 
-  /// Lets go of it on another thread: to free a hundred thousand fields takes longer than an append may wait.
+  /// Releases it on another thread: freeing a hundred thousand fields takes longer than an append may wait.
   consuming func discard() {
     guard compactor.fieldCount > 256 else { return }
     // SAFETY: nothing else refers to what it holds, and nothing here does any more when the time has come.

@@ -1,13 +1,13 @@
 import BindingHub
 import GRDB
 
-/// What upkeep does for models that were removed, and says of a compaction.
+/// Upkeep for removed models, and the progress report of a compaction.
 extension SQLiteStore {
-  /// Whether a model was not removed since it was to be folded.
+  /// Whether a model was not removed since its compaction was planned.
   func isThere(_ location: ModelLocation) -> Bool { locations[location.name] === location }
 
-  /// Takes out the snapshot of a model that was removed. None may be left when the first row of the log goes: its model
-  /// may have records there that no snapshot has.
+  /// Drops the snapshot of a removed model. None may be left when the first row of the log is removed: its model
+  /// may have records there that no snapshot contains.
   /// - Returns: whether there was one.
   func dropOrphan(
     _ db: Database, _ done: inout UpkeepWork.Done, then next: UpkeepWork.Task, _ task: inout UpkeepWork.Task
@@ -23,14 +23,14 @@ extension SQLiteStore {
     return true
   }
 
-  /// Notes the floor, before a row or a snapshot goes that shows it.
+  /// Records the floor, before a row or a snapshot that shows it is removed.
   func recordFloor(_ db: Database, _ done: inout UpkeepWork.Done) throws {
     guard (done.floor ?? storedFloor) != floor else { return }
     try floor.write(db)
     done.floor = floor
   }
 
-  /// Says once a second how far a compaction is, for who waits for it.
+  /// Reports once a second how far a requested compaction is.
   func reportProgress(_ now: ContinuousClock.Instant) {
     guard upkeepWork.compaction == .underWay, now >= upkeepWork.reportsAt else { return }
     upkeepWork.reportsAt = now + .seconds(1)
@@ -38,7 +38,7 @@ extension SQLiteStore {
     AdminRequest.report("\(upkeepWork.compactedModels) models folded", at: path)
   }
 
-  /// Notes so many more snapshots in force.
+  /// Records N more current snapshots.
   func count(_ db: Database, _ snapshots: Int, _ done: inout UpkeepWork.Done) throws {
     var next = done.metadata ?? metadata
     next.snapshots += snapshots

@@ -2,14 +2,16 @@ public import BindingHub
 import BindingProtocol
 import GRDB
 
-/// What nobody waits for, in slices: the log is folded into snapshots, what is folded is removed, the write-ahead log
-/// is brought into the file.
+/// Background work, in slices: the log is compacted into snapshots, compacted rows are removed, and the write-ahead
+/// log is checkpointed into the file.
 extension SQLiteStore {
-  /// Has the next calls of `upkeep` fold everything and make the file as small as it gets.
+  /// Makes the next calls of `upkeep` compact everything and make the file as small as possible.
   public func requestCompaction() {
     if upkeepWork.compaction != .underWay { upkeepWork.compaction = .wanted }
   }
 
+  /// Does one slice of background work.
+  /// - Returns: whether more work is due immediately.
   public func upkeep() throws(StoreError) -> Bool {
     try look()
     let now = ContinuousClock.now
@@ -40,7 +42,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Looks whether there is something to fold.
+  /// Begins a compaction if there is enough to compact.
   private func begin() {
     let bound = upkeepWork.compaction == .underWay ? -1 : max(limits.compactionBytes, snapshotBytes / 2)
     guard logBytes > bound else { return }
@@ -50,7 +52,7 @@ extension SQLiteStore {
   /// Works until a time, in one transaction.
   private func slice(_ db: Database, until deadline: ContinuousClock.Instant) throws {
     var task = upkeepWork.task
-    // If this fails, what was begun is left, and its chunks are swept out.
+    // If this fails, the unfinished work is abandoned, and its chunks are swept.
     upkeepWork.task = .sweeping
     var done = UpkeepWork.Done()
     try db.transaction {
@@ -95,8 +97,8 @@ extension SQLiteStore {
     case .model(var compaction, let rest, let row):
       task = .none
       guard isThere(compaction.location) else {
-        // The next model that is folded for the first time has its number. Where it had a snapshot, that is an orphan,
-        // and what was written goes with it.
+        // The next model compacted for the first time gets its number. If it had a snapshot, that is an orphan, and
+        // what was written goes with it.
         let next = UpkeepWork.Task.compacting(rest, through: row)
         task = compaction.location.snapshot == nil ? .clearing(compaction.next, then: next) : next
         return
@@ -132,11 +134,11 @@ extension SQLiteStore {
   ) throws {
     try compaction.finish(db, time: now, limits: limits)
     if compaction.location.snapshot == nil { try count(db, 1, &done) }
-    // The index follows only when the disk has it.
+    // The index follows once the disk has it.
     done.compacted.append(compaction)
   }
 
-  /// Notes that rows up to this one may be gone from now on, and that all after it are there.
+  /// Records that rows up to this one may be gone from now on, and that all later ones are there.
   private func promise(_ db: Database, after row: Int64, _ done: inout UpkeepWork.Done) throws {
     var next = done.metadata ?? metadata
     let sum = try LogExtent.checksum(db, lastRow) ?? 0
@@ -146,10 +148,10 @@ extension SQLiteStore {
     done.written += 4_096
   }
 
-  /// What a loss of power may take has a bound in time: now and then the disk confirms the log, and the row of this
-  /// life tells what it held then.
+  /// Bounds the loss by a power failure in time: now and then the disk confirms the log, and the metadata records
+  /// its extent.
   private func makeSafe() throws(StoreError) {
-    // It is looked at once a second at least.
+    // It is checked at least once a second.
     let limit = UInt64(max(limits.syncSeconds - 1, 0)) * 1_000
     guard checkpoints.needsSync(at: clock.uptime(), after: limit) else { return }
     var next = metadata
@@ -162,14 +164,14 @@ extension SQLiteStore {
       }
       metadata = next
     } catch is NoRoom {
-      // What is there can be confirmed all the same.
+      // The existing log can be synced all the same.
     } catch {
       throw StoreError(error, in: path)
     }
     checkpoints.sync()
   }
 
-  /// Removes the first row of the log, if a snapshot has it.
+  /// Removes the first row of the log, if snapshots contain it.
   private func removeRow(
     _ db: Database, through row: Int64, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done
   ) throws {
@@ -185,7 +187,7 @@ extension SQLiteStore {
     done.written += 4_096
   }
 
-  /// Gives pages back to the disk, where many are free or the store is to be compact.
+  /// Gives pages back to the disk, if many are free or a compaction was requested.
   private func shrink(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
     let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
     let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -200,15 +202,15 @@ extension SQLiteStore {
 
   private func checkpoint() throws(StoreError) {
     if let failure = checkpoints.takeFailure() { throw StoreError(failure, in: path) }
-    // What was written while one ran, another brings in; the last little is brought in here, where nothing is written
-    // meanwhile: then the log begins anew. Somebody who reads keeps it from that, so they are not many. None is begun
-    // before that: while one runs nothing can be brought in here, and the log would only grow.
+    // Another checkpoint covers what was written while one ran. The last few frames are checkpointed here, where
+    // nothing is written meanwhile, so that the log can start over; a reader can prevent that, so they must be few.
+    // No other begins before that: while one runs, none is possible here, and the log would only grow.
     guard let left = checkpoints.takeLeft(), left > 0 else { return checkpoints.start(after: limits.checkpointBytes) }
     upkeepWork.checkpoints += 1
-    // Each brings in what came during the one before, and so leaves less.
+    // Each covers what was written during the one before, and so leaves less.
     if left >= 64, upkeepWork.checkpoints < 4 { return checkpoints.start(after: 0) }
     upkeepWork.checkpoints = 0
-    // A disk that is slower than the writers must slow them down in the end.
+    // A disk slower than the writers must slow them down in the end.
     let log = StoreFiles.size(StoreFiles.log(of: path))
     guard left < 512 || log > limits.checkpointBytes * 16 else { return }
     try access { db in

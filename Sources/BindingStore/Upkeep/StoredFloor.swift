@@ -2,10 +2,10 @@ import BindingHub
 import BindingProtocol
 import GRDB
 
-/// The floor of the log as far as it is in no row of the log any more. One row, none before a model was removed.
+/// The part of the log's floor that no row of the log shows any more. One row; none before a model was removed.
 extension LogFloor {
   static func read(_ db: Database, path: String) throws -> LogFloor {
-    // A copy that an older version made has no such table.
+    // A copy made by an older version has no such table.
     guard try db.tableExists("floor") else { return .none }
     guard let row = try Row.fetchOne(db, sql: "SELECT epoch, version, record, checksum FROM floor WHERE id = 1") else {
       return .none

@@ -2,61 +2,61 @@ import BindingHub
 import BindingProtocol
 import Foundation
 
-/// What upkeep has begun and not ended.
+/// The unfinished work of upkeep.
 struct UpkeepWork {
-  /// What is being done, one thing after the other.
+  /// The present task; tasks follow each other.
   enum Task {
-    /// Nothing.
+    /// No work is under way.
     case none
-    /// These models are to be folded as far as a row of the log, then the rows up to it are removed.
+    /// Compact these models up to a row of the log, then remove the rows up to it.
     case compacting([ModelLocation], through: Int64)
-    /// One of them is.
+    /// Compact one of them.
     case model(ModelCompaction, rest: [ModelLocation], through: Int64)
-    /// A snapshot is in force; the chunks of the one before it are removed.
+    /// A snapshot has become current; remove the chunks of its predecessor.
     case replaced(Snapshot, rest: [ModelLocation], through: Int64)
-    /// The chunks of a model that was removed are.
+    /// Remove the chunks of a removed model.
     indirect case clearing(Snapshot, then: Task)
-    /// Rows up to this one are in snapshots.
+    /// Remove the rows up to this one, which snapshots contain.
     case removing(through: Int64)
-    /// Chunks that are in no snapshot are removed.
+    /// Remove chunks that belong to no snapshot.
     case sweeping
-    /// The file gets smaller.
+    /// Make the file smaller.
     case shrinking
   }
-  /// What a slice did, for the index, which follows when the disk has it.
+  /// The results of a slice, for the index, which follows once the disk has them.
   struct Done {
     var compacted: [ModelCompaction] = []
-    /// Snapshots of models that were removed, which are in force no longer.
+    /// The number of dropped snapshots of removed models.
     var dropped = 0
-    /// What is noted of models that were removed.
+    /// The floor that was recorded.
     var floor: LogFloor?
     var metadata: StoreMetadata?
-    /// Bytes that the log has less.
+    /// Bytes removed from the log.
     var logBytes = 0
-    /// Bytes that went to the write-ahead log, about.
+    /// Bytes written to the write-ahead log, about.
     var written = 0
   }
 
-  /// Sweeping comes first: an earlier life may have left chunks.
+  /// Begins with sweeping: an earlier run may have left chunks.
   var task = Task.sweeping
-  /// Everything is to be folded, and the file to be made as small as it gets.
+  /// A requested compaction of everything, which also makes the file as small as possible.
   var compaction = Compaction.none
   enum Compaction {
     case none, wanted, underWay, done
   }
-  /// Of the compaction that is under way: the file before it, and the models that were folded.
+  /// Of the compaction under way: the file's size before it, and the number of compacted models.
   var bytesBefore: UInt64 = 0
   var compactedModels = 0
-  /// When to say next how far it is.
+  /// When to report its progress next.
   var reportsAt = ContinuousClock.now
-  /// When to look for requests.
+  /// When to look for requests next.
   var looksForRequestAt = ContinuousClock.now
-  /// Writers that nobody will ask about any more.
+  /// Writers that no peer will ask about any more.
   private(set) var forgotten: Set<Tag> = []
   private static let maxForgotten = 100_000
-  /// Checkpoints one after the other that each left many pages.
+  /// Consecutive checkpoints that each left many pages.
   var checkpoints = 0
-  /// After the disk was full: when to try again.
+  /// When to try again after the disk was full.
   var pausedUntil: ContinuousClock.Instant?
 
   mutating func forget(_ tags: Set<Tag>) {
