@@ -261,7 +261,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  // MARK: Beginning and end
+  // MARK: Epochs and closing
 
   /// Begins another epoch of the log. Returns once the disk has confirmed it.
   public func start(_ epoch: Epoch) throws(StoreError) {

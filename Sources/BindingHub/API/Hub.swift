@@ -14,7 +14,7 @@ public final class Hub: Sendable {
   private let log: Logger
 
   /// Creates a hub that does not run yet.
-  /// - Throws: `HubFailure` when the system has no descriptors left.
+  /// - Throws: `HubFailure.system` when the system refuses what the hub needs to be woken.
   public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubFailure) {
     self.options = options
     self.log = log
@@ -106,7 +106,7 @@ extension Hub: InProcessTransport {
   /// Opens an in-process connection for a peer of this process; `Peer` calls it.
   /// - Parameters:
   ///   - deliver: called with each frame, on the hub's thread.
-  ///   - ended: called once when the hub has ended the connection.
+  ///   - ended: called once when the connection has ended.
   public func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
   ) -> any HubConnection {
@@ -114,7 +114,7 @@ extension Hub: InProcessTransport {
   }
 }
 
-/// What a hub is started with.
+/// The options of a hub, fixed at its start.
 public struct HubOptions: Sendable {
   /// The hub's name, which peers and the status show.
   public var name = "hub"

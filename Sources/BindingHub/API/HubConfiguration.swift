@@ -31,7 +31,7 @@ public struct HubConfiguration: Sendable {
   public var recoveryQuietMilliseconds: UInt64 = 400
   /// The longest time of a recovery.
   public var recoveryMilliseconds: UInt64 = 2_000
-  /// For this long after the beginning of an epoch the hub asks for replicas that are no further ahead than others.
+  /// For this long after an epoch's beginning the hub also asks for replicas no further ahead than those it has.
   public var earlyMilliseconds: UInt64 = 60_000
   /// The most bytes of commits, decided together and each small enough, that are published in one message.
   public var maxGroupBytes = 131_072

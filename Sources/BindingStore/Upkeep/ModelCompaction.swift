@@ -77,7 +77,7 @@ struct ModelCompaction {
   /// Releases it on another thread: freeing a hundred thousand fields takes longer than an append may wait.
   consuming func discard() {
     guard compactor.fieldCount > 256 else { return }
-    // SAFETY: nothing else refers to what it holds, and nothing here does any more when the time has come.
+    // SAFETY: nothing else refers to its contents, and this code no longer does when the block runs.
     nonisolated(unsafe) let last = self
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(20)) {
       withExtendedLifetime(last) {}

@@ -80,7 +80,7 @@ extension SQLiteStore {
     switch task {
     case .none: return
     case .compacting(var models, let row):
-      // So that the list is not copied for each of its models.
+      // Otherwise the list would be copied for each of its models.
       task = .none
       if try dropOrphan(db, &done, then: .compacting(models, through: row), &task) { return }
       guard let location = models.popLast() else {

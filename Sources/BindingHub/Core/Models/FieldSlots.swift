@@ -189,7 +189,7 @@ struct FieldSlots {
     return storedDigest
   }
 
-  // MARK: What the pending batch has decided
+  // MARK: Decisions of the pending batch
 
   /// A field's state once the pending batch is stored; the stored state while the batch does not name the field.
   func decided(_ id: FieldID) -> FieldSlot.Decided {

@@ -31,9 +31,9 @@ struct Removals {
 ///
 /// A model is removed when no field has a value, no session has joined it, and every identity with a last decided
 /// number in it has confirmed all its outcomes. Then no proposal can be repeated, and a join names the identity's
-/// number (R8). A replica of it that a peer still has lies below the floor at which later models begin.
+/// number (R8). A replica of it that a peer still has is below the floor at which later models begin.
 extension HubMachine {
-  // MARK: Making
+  // MARK: Making models
 
   /// - Parameter beginning: where its log begins; a restored model's own records say so.
   mutating func makeModel(_ id: String, ephemeral: EphemeralState? = nil, from beginning: LogFloor) -> Int {
@@ -88,7 +88,7 @@ extension HubMachine {
   /// A hub limited to fewer models than this lets one peer make all of them.
   private static let fewModels = 1_000
 
-  // MARK: Going
+  // MARK: Removing models
 
   /// A session has left the model, or an identity was forgotten: the end of the drain checks whether the model is
   /// gone.

@@ -32,7 +32,7 @@ extension HubMachine {
     askAgain(storedIndex, time, &output)
   }
 
-  // MARK: Whose fields go
+  // MARK: Releasing fields
 
   /// Deletes a peer's fields in one ephemeral model.
   mutating func release(_ tag: Tag, in index: Int, _ time: HubTime) {
@@ -76,7 +76,7 @@ extension HubMachine {
     }
   }
 
-  // MARK: Who is present
+  // MARK: Presence
 
   /// Updates the presence fields of a model's ephemeral counterpart, if a session has joined that.
   mutating func publishPresence(ofModelAt stored: Int, _ time: HubTime) {
