@@ -35,7 +35,7 @@ public enum HubVerification {
   /// Compares all models that `names` selects, and waits on the calling thread.
   /// - Parameters:
   ///   - address: the hub's address.
-  ///   - names: model ids, and prefixes that end in `/`; empty: all models.
+  ///   - names: model ids, and prefixes that end in `/`, the first 255 of them; empty: all models.
   ///   - timeoutMilliseconds: how long the hub may wait for peers, for each of its answers (64 models).
   /// - Returns: the findings, ordered by model id.
   /// - Throws: `Failure` when the hub does not answer, refuses or restarts.
