@@ -46,6 +46,18 @@ import Testing
     #expect(makeRoom().isEmpty)
   }
 
+  @Test("the head of an ephemeral model names the epoch of that model, not of the log")
+  mutating func ephemeralEpoch() {
+    follow(1)
+    bench.send(.ann, .join([Join(request: 2, model: Room.name)]))
+    bench.wait(1_000)
+    leaveOut(Room.ephemeralLamp)
+    let epochs = makeRoom().map { message in
+      if case .head(let head) = message { head.epoch } else { nil as Epoch? }
+    }
+    #expect(epochs == [Epoch(HubBench.start)])
+  }
+
   @Test("what was left out of a model that was left since is no news")
   mutating func left() {
     follow(3)
