@@ -1,28 +1,28 @@
 package import BindingProtocol
 
-/// What one model holds and shows, taken at once: for a simulation that holds it against its own truth.
+/// What a model holds and shows at one moment, for a simulation that checks it against its own record.
 package struct ModelSnapshot {
   package var epoch: Epoch = 0
   package var version: Version = 0
-  /// By the fields asked for.
+  /// The committed values, in the order of the requested fields.
   package var committed: [FieldValue?] = []
   package var shown: [FieldValue?] = []
-  /// Writes that still lie over the committed values, oldest first.
+  /// The writes that still overlay the committed values, oldest first.
   package var overlaid: [WriteID] = []
-  /// The number of each of them; nil: it has none.
+  /// The proposal number of each of those writes; nil: none assigned.
   package var numbers: [ProposalNumber?] = []
-  /// By the replica's fields: which of those asked for each was the last time; it is looked there first.
+  /// For each field of the replica, its index among the requested fields at the last look; tried first.
   fileprivate var guesses: [Int] = []
 
   package init() {}
 }
 
 extension Session {
-  /// Whether a line is joined, or was left and something that was written to it has no outcome.
+  /// Whether a model is joined, or was left with writes that have no outcome.
   package func knows(_ id: String) -> Bool { models.index(of: id) != nil }
 
-  /// Fills a snapshot with what is here of a model; with nothing if it is not joined. What shows is looked at for the
-  /// fields that are `meant`; the others show as they are committed.
+  /// Fills a snapshot with the state of a model; empties it if the model is not joined. The overlay is evaluated only
+  /// for the fields that are `meant`; the others show their committed values.
   package func look(at id: String, _ fields: [String], meant: [Bool], into snapshot: inout ModelSnapshot) {
     snapshot.clear(fields.count)
     (snapshot.epoch, snapshot.version) = (0, 0)
@@ -44,7 +44,7 @@ extension ModelSnapshot {
     numbers.removeAll(keepingCapacity: true)
   }
 
-  /// Which of the fields a name is, the one at that place of a replica.
+  /// The index in `fields` of `name`, which is the replica's field at `index`.
   fileprivate mutating func index(of name: String, at index: Int, in fields: [String]) -> Int? {
     if index < guesses.count, guesses[index] < fields.count, fields[guesses[index]] == name { return guesses[index] }
     guard let found = fields.firstIndex(of: name) else { return nil }

@@ -1,70 +1,75 @@
 public import BindingProtocol
 
-/// What a session wants done. The caller carries it out in order and empties the output.
+/// The effects that a session requests. The caller performs them in order and empties the output.
 public struct PeerOutput: Sendable {
+  /// The requested effects, in order.
   public var actions: [PeerAction] = []
 
+  /// An output without effects.
   public init() {}
 
+  /// Empties the output and keeps its capacity.
   public mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
 
   mutating func add(_ action: PeerAction) { actions.append(action) }
 }
 
-/// One thing that a session wants done.
+/// One effect that a session requests.
 public enum PeerAction: Sendable {
-  /// Close both connections if they are there; open a new request connection after the pause, then call `opened`, or
+  /// Close both connections if they are open; after the pause open a new request connection, then call `opened`, or
   /// `lost` if that fails.
   case open(afterMilliseconds: UInt64)
   /// Send the frame on the request connection.
   case send([UInt8])
-  /// Open the publish connection to that of the ways whose request address was used; subscribe to the session's topic,
+  /// Open the publish connection of the endpoint whose request address is in use; subscribe to the session's topic,
   /// then to the heartbeat topic.
   case listen(sessionTopic: [UInt8], endpoints: [HubEndpoint])
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)
   case unsubscribe(Topic)
-  /// Tell a model's observers; at most one per model in each drain.
+  /// Notify a model's observers: one update per model in each drain, and a second one if a write ends instead of
+  /// being sent.
   case update(ModelUpdate)
-  /// A write has its outcome. Told once for every write, after the update that it causes.
+  /// A write has its outcome. Emitted once for every write, after the update that the outcome causes.
   case settled(WriteID, model: String, Outcome)
-  /// Note this in the outbox before any frame of this drain leaves. Only from a session that keeps one.
+  /// Record this entry in the outbox before any frame of this drain leaves. Only sessions that keep an outbox emit
+  /// it.
   case keep(JournalEntry)
-  /// The hub has put a write off; it stays pending and is sent again by itself.
+  /// The hub has deferred a write; it stays pending and is resent without further calls.
   case retryLater(WriteID, model: String, RetryReason)
-  /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.
+  /// A write needs two values of a field merged: answer with `Session.merged`.
   case merge(WriteID, model: String, MergeQuestion)
-  /// This peer owns the model, and is asked whether somebody's write may be carried out: answer with `Session.answer`.
+  /// This peer owns the model and decides whether another peer's write may be applied: answer with `Session.answer`.
   case approve(model: String, ApprovalRequest)
-  /// A model below a joined prefix: those that exist one by one, later ones as they get their first commit.
+  /// A model below a joined prefix: each existing one, and later ones as they get their first commit.
   case announced(prefix: String, model: String, version: Version, fields: Int)
-  /// All models that exist below a joined prefix have been announced.
+  /// All existing models below a joined prefix have been announced.
   case listed(prefix: String)
-  /// A wait for others has ended.
+  /// A barrier has ended.
   case awaited(BarrierID, BarrierEnd)
   case phase(Phase)
   case notice(Notice)
   /// The hub answered a `ping`.
   case pong(token: UInt64)
-  /// Close both connections: the session has ended and opens no other.
+  /// Close both connections: the session has ended and opens no others.
   case close
 }
 
-/// How far a session has come.
+/// The state of a session's connection to the hub.
 public enum Phase: Hashable, Sendable {
-  /// No connection, none being opened.
+  /// No connection exists, and none is being opened.
   case offline
-  /// A connection has been asked for.
+  /// A connection has been requested.
   case connecting
-  /// Connected, said hello, not yet welcomed.
+  /// Connected; the hello was sent and the welcome has not arrived.
   case welcoming
-  /// Welcomed.
+  /// Welcomed by the hub.
   case live
-  /// Ended for good; every later write throws.
+  /// Ended permanently; every later write throws.
   case stopped(StopReason)
 }
 
-/// Why a hub did not let a peer join a model. The peer asks again every few seconds, and writes wait meanwhile.
+/// Why a hub did not let a peer join a model. The peer asks again every few seconds; writes wait meanwhile.
 public struct JoinRefusal: Hashable, Sendable, CustomStringConvertible {
   /// `badName`, `overLimit` or `tooManyTopics`.
   public var code: ErrorCode
@@ -74,11 +79,11 @@ public struct JoinRefusal: Hashable, Sendable, CustomStringConvertible {
   public var description: String { PrintedText.escaped(reason) }
 }
 
-/// Why a session ended for good.
+/// Why a session ended permanently.
 public enum StopReason: Hashable, Sendable {
   /// A later session of the same identity took over.
   case fenced
-  /// The hub speaks none of our protocol numbers; its text names those that it does.
+  /// The hub speaks none of this peer's protocol versions; the text names those that it speaks.
   case otherProtocol(String)
   /// The hub knows this tag with another secret.
   case notYours
@@ -97,76 +102,86 @@ extension StopReason: CustomStringConvertible {
   }
 }
 
-/// Something worth a log line; nothing needs to be done about it.
+/// An event worth a log line; it requires no reaction.
 public enum Notice: Sendable, Equatable {
-  /// Commits after `from` up to `to`, at least, did not arrive; a catch-up has been asked for.
+  /// Commits after `from` up to at least `to` did not arrive; a catch-up was requested.
   case gap(model: String, from: Version, to: Version)
-  /// A gap has been closed; so many commits came folded into one.
+  /// A catch-up closed a gap; it coalesced `commits` commits.
   case healed(model: String, form: CatchupChunk.Form, commits: UInt64)
-  /// A heartbeat did not come; the heads have been asked for.
+  /// A heartbeat was missed; the heads were requested.
   case missedHeartbeat(last: UInt64)
-  /// At the same version the hub's digest is another one; a snapshot has been asked for.
+  /// The hub's digest at the same version is different; a snapshot was requested.
   case diverged(model: String, version: Version)
-  /// The hub's log has begun a new life; versions start again.
+  /// The hub's log has begun a new epoch; versions start again.
   case newEpoch(old: Epoch, new: Epoch)
-  /// The hub has another log: replicas are kept aside unsent, unacknowledged writes have ended as `unknown`.
+  /// The hub has another log: replicas are set aside and not sent, unacknowledged writes have ended as `unknown`.
   case otherLog(old: LogID, new: LogID)
-  /// The hub has forgotten this identity: unacknowledged writes went out again as compare-and-set or ended as
-  /// `unknown`.
+  /// The hub has forgotten this identity: unacknowledged writes were resent as compare-and-set or ended as `unknown`.
   case unknownIdentity
-  /// The hub asked for this model's replica and got so many fields.
+  /// The hub asked for this model's replica and was sent `fields` fields.
   case offered(model: String, fields: Int)
-  /// No hub has answered for half a second. Told once, until one has.
+  /// No hub has answered for half a second. Reported once per outage.
   case noHub
-  /// One answers after all.
+  /// A hub has answered after `noHub`.
   case hubFound
   /// The hub answered with an error.
   case hubError(code: ErrorCode, fatal: Bool, text: String)
-  /// A connection is given up.
+  /// A connection was given up for a new one.
   case reopening(Reopening)
-  /// A frame was dropped that does not follow the grammar.
+  /// A frame that violates the grammar was dropped.
   case badFrame(WireError)
 }
 
-/// Why a connection is given up for a new one.
+/// Why a connection was given up for a new one.
 public enum Reopening: Hashable, Sendable {
   case lost
   case noWelcome
-  /// Nothing came from the hub for more than three heartbeats.
+  /// No frame arrived from the hub for more than three heartbeats.
   case silence
-  /// Frames come on the request connection, heartbeats no longer on the publish connection.
+  /// Frames arrive on the request connection, but heartbeats no longer arrive on the publish connection.
   case noHeartbeats
   case hubError(ErrorCode)
 }
 
-/// What was dropped and done, counted since the session was made.
+/// Counts of what was received, sent and dropped since the session was made.
 public struct SessionCounters: Sendable, Hashable {
+  /// Frames received on either connection, dropped ones included.
   public var framesReceived: UInt64 = 0
+  /// Frames sent.
   public var framesSent: UInt64 = 0
-  /// Frames that do not follow the grammar.
+  /// Frames dropped because they violate the grammar.
   public var badFrames: UInt64 = 0
-  /// Frames of another start of the hub.
+  /// Frames dropped because they belong to another start of the hub.
   public var otherStart: UInt64 = 0
-  /// Frames to another session.
+  /// Frames dropped because they are addressed to another session.
   public var otherSession: UInt64 = 0
-  /// Frames about a model that has not been joined.
+  /// Frames dropped because their model is not joined.
   public var otherTopic: UInt64 = 0
-  /// Commits and catch-ups at or below the version applied.
+  /// Commits dropped because they are at or below the applied version.
   public var repeats: UInt64 = 0
-  /// Writes that were refused as conflicts, merged with what was there, and sent again.
+  /// Writes that were refused as conflicts, merged with the committed value, and resent.
   public var merged: UInt64 = 0
+  /// Published commits that were applied.
   public var commitsApplied: UInt64 = 0
+  /// Gaps that were found.
   public var gaps: UInt64 = 0
+  /// Deltas that were applied.
   public var deltas: UInt64 = 0
+  /// Snapshots that were applied.
   public var snapshots: UInt64 = 0
+  /// Times that one or more heartbeats were missed.
   public var missedHeartbeats: UInt64 = 0
+  /// Digests that differed from the hub's at the same version.
   public var divergences: UInt64 = 0
-  /// Proposals that were sent once more.
+  /// Proposals that were resent.
   public var resent: UInt64 = 0
+  /// Times that the hub deferred a write.
   public var retries: UInt64 = 0
-  /// Commits that came during a catch-up and found no room to wait in.
+  /// Frames of commits dropped during a catch-up because the buffer was full.
   public var unbuffered: UInt64 = 0
+  /// Request connections that were opened.
   public var connections: UInt64 = 0
 
+  /// Counters at zero.
   public init() {}
 }

@@ -1,26 +1,27 @@
 import BindingProtocol
 
-/// How a field stands, as numbers. Times are milliseconds on the session's clock.
+/// The synchronization state of a field. Times are milliseconds on the session's clock.
 struct FieldSyncState: Sendable {
-  /// At which the committed value was set; of a field without one, up to which that is known.
+  /// The version at which the committed value was set; for a field without one, the version up to which that is
+  /// known.
   var version: Version = 0
-  /// Since when the committed values may be old; nil while they are complete and the link is up.
+  /// Since when the committed values may be stale; nil while they are complete and the link is up.
   var staleSince: UInt64?
-  /// Since when the oldest write of ours lies over it.
+  /// When the oldest write that overlays the field was made; nil if none does.
   var pendingSince: UInt64?
   var isInFlight = false
-  /// Writes of ours over it that wait to be sent, or to be sent again.
+  /// The overlaying writes that wait to be sent or resent.
   var waiting: [WriteID] = []
 }
 
-/// How a model stands.
+/// The synchronization state of a model. Times are milliseconds on the session's clock.
 struct ModelSyncState: Sendable {
   var version: Version = 0
   var staleSince: UInt64?
   var pendingSince: UInt64?
   var unconfirmed = 0
   var inFlight = 0
-  /// The first writes that wait to be sent, or to be sent again; few of them.
+  /// The oldest unacknowledged write, if it waits to be sent or resent.
   var waiting: [WriteID] = []
   var refusal: JoinRefusal?
 }
@@ -44,7 +45,7 @@ extension Session {
     syncState.refusal = model.refusal
     guard let oldest = model.outbox.oldestUnacknowledged else { return syncState }
     syncState.pendingSince = oldest.writtenAt
-    // Writes leave in their order: if the oldest is not put off, none is.
+    // Writes leave in their order: if the oldest does not wait, none does.
     if oldest.needsSending { syncState.waiting = [oldest.id] }
     return syncState
   }

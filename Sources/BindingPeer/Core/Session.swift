@@ -1,23 +1,28 @@
 public import BindingProtocol
 
-/// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be
-/// done lies in a `PeerOutput`.
+/// The protocol state machine of a peer, without sockets, threads, clock or randomness of its own. Frames, writes and
+/// ticks go in by method calls; the effects to perform come out in a `PeerOutput`.
 ///
-/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one update a model) and sends.
-/// Times are milliseconds of any clock that never goes back.
+/// The caller feeds frames and writes, then calls `finishDrain`, which emits updates for observers and sends. Times
+/// are milliseconds of any clock that never goes back.
 public struct Session: Sendable {
+  /// The secret, tag and name under which this session writes.
   public let identity: Identity
   let options: SessionOptions
   var generator: SeededGenerator
   var backoff = Backoff()
 
+  /// The state of the connection to the hub.
   public internal(set) var phase = Phase.offline
+  /// What was received, sent and dropped since the session was made.
   public internal(set) var counters = SessionCounters()
-  /// The hub's log and its present life; nil before a hub was seen.
+  /// The hub's log; nil before a hub was seen.
   public internal(set) var logID: LogID?
+  /// The current epoch of that log; nil before a hub was seen.
   public internal(set) var epoch: Epoch?
-  /// What the hub told of itself; nil before and between hubs.
+  /// What the hub announced of itself; nil while no hub has welcomed this session.
   public internal(set) var welcome: Welcome?
+  /// The limits of the last welcome; before the first one those of the options.
   public internal(set) var limits: Limits
 
   var sessionID: SessionID = 0
@@ -25,7 +30,7 @@ public struct Session: Sendable {
   var wasWelcomed = false
   var models = IndexedMap<String, PeerModel>()
   var topics: [Topic: String] = [:]
-  /// Where the numbers of models that were left go on: they never go back within an identity.
+  /// The last proposal number used in each model that was left: within an identity numbers never go back.
   var leftNumbers: [String: ProposalNumber] = [:]
   var prefixes: [String: UInt32] = [:]
   var lastRequest: UInt32 = 0
@@ -33,35 +38,36 @@ public struct Session: Sendable {
   var outboxWrites = 0
   var outboxBytes = 0
   var settled: [(id: WriteID, model: String, outcome: Outcome)] = []
-  /// How many of those the outbox has noted, or must not note.
+  /// How many of these outcomes the outbox has recorded, or must not record.
   var settledRecorded = 0
   var retries: [(id: WriteID, model: String, code: RetryReason)] = []
 
-  /// Whether all that concerns writes is noted in an outbox (`PeerAction.keep`).
+  /// Whether every step of a write is recorded in an outbox (`PeerAction.keep`).
   let keepsOutbox: Bool
-  /// Set while those notes cannot be written: then nothing that they do not hold is confirmed to the hub.
+  /// True while journal entries cannot be written: outcomes that the journal lacks are then not confirmed to the hub.
   public var isJournalLagging = false
   var keptHub: (log: LogID, epoch: Epoch)?
-  /// What earlier lives wrote and other sessions send, by model.
+  /// Writes of earlier runs, which other sessions send, by model.
   var carried: [String: [CarriedWrite]] = [:]
   var previousTags: Swift.Set<Tag> = []
-  /// Whether it speaks for an earlier life.
+  /// Whether this session speaks for an earlier run.
   var isResumed = false
-  /// When it gave the first of the numbers that wait, or one before it: here, and what the hub's clock had told then.
+  /// When the first number in flight was assigned, or earlier: by this clock, and by the hub's clock as last
+  /// reported.
   var firstNumbered: (now: UInt64, hub: UInt64)?
-  /// The hub's clock as it was told last.
+  /// The hub's clock, as last reported.
   var hubNow: UInt64 = 0
-  /// Whether that life's tag is not that of its secret, as before tags were proven: no hub lets anybody speak for it.
+  /// Whether the resumed run's tag is not derived from its secret, as in older releases: no hub accepts such a tag.
   var isDisowned = false
 
   var barriers: [BarrierID: PeerBarrier] = [:]
   var lastBarrier: UInt64 = 0
-  /// Models of which the hub wants to hear.
+  /// Models whose applied version the hub has asked for.
   var owingReports: Swift.Set<String> = []
 
-  /// Why the hub that answers welcomes nobody now, as it said; nil: it does, or none answers.
+  /// Why the hub that answers does not welcome this peer, in its words; nil if it does, or if no hub answers.
   var refusal: String?
-  /// When a hub was last heard before the link was lost, or this session was made.
+  /// When a hub was last heard before the link was lost; before the first link, when this session was made.
   var silentSince: UInt64 = 0
   var outage: Outage
   var openedAt: UInt64 = 0
@@ -75,9 +81,9 @@ public struct Session: Sendable {
   var hasStarted = false
 
   /// - Parameters:
-  ///   - identity: made anew at every start of a program (R10).
-  ///   - seed: chance for session numbers and pauses.
-  ///   - keepsOutbox: whether all that concerns writes is to be noted in an outbox.
+  ///   - identity: new at every start of a program (R10).
+  ///   - seed: determines session numbers and pauses.
+  ///   - keepsOutbox: whether every step of a write is recorded in an outbox.
   public init(
     identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, keepsOutbox: Bool = false
   ) {
@@ -93,7 +99,7 @@ public struct Session: Sendable {
 
   // MARK: Reading
 
-  /// The shown value; nil if there is none.
+  /// The value that a field shows; nil if it has none.
   public func shown(_ model: String, _ field: String) -> FieldValue? {
     guard let index = models.index(of: model), let fieldIndex = models[at: index].replica.index(of: field) else {
       return nil
@@ -101,7 +107,7 @@ public struct Session: Sendable {
     return models[at: index].shown(at: fieldIndex)
   }
 
-  /// The shown values of all fields that have one.
+  /// The shown values of all fields of a model that have one.
   public func shownValues(_ model: String) -> [String: FieldValue] {
     guard let model = models[model] else { return [:] }
     var values: [String: FieldValue] = [:]
@@ -109,20 +115,20 @@ public struct Session: Sendable {
     return values
   }
 
-  /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
+  /// Everything a model shows, as one update with the cause `snapshot`; nil while there is nothing to show.
   public func present(_ id: String) -> ModelUpdate? {
     guard let model = models[id] else { return nil }
     let changes = model.replica.fields.indices.compactMap { index -> ShownChange? in
       model.shown(at: index).map { ShownChange(field: model.replica.fields[index].name, old: nil, new: $0) }
     }
-    // Before a hub was seen there may be writes of ours, of this life or an earlier one.
+    // Before a hub was seen there may be writes of this run or an earlier one.
     guard model.replica.version > 0 || !changes.isEmpty else { return nil }
     return ModelUpdate(
       model: id, cause: .snapshot, changes: changes, confirmed: [], epoch: model.replica.epoch,
       version: model.replica.version, commits: [], coalesced: model.replica.version, proposalHops: 0)
   }
 
-  /// All that is known of a field; nil if it has never been heard of.
+  /// All that is known of a field; nil if the field is unknown and the model is not current.
   public func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
     guard let model = models[model] else { return nil }
     guard let index = model.replica.index(of: name) else {
@@ -136,17 +142,17 @@ public struct Session: Sendable {
     let field = model.replica.fields[index]
     return FieldRecord(
       shown: model.shown(at: index), committed: field.value, epoch: model.replica.epoch,
-      // A field without a value is known to be unchanged since the version that this replica has wholly.
+      // A field without a value is known to have none as of the replica's version.
       version: field.value == nil ? model.replica.version : field.version, origin: field.origin, time: field.time,
       isPending: model.outbox.isPending(name))
   }
 
-  /// The epoch and version of the committed values; 0, 0 before anything was seen.
+  /// The epoch and version of the committed values; (0, 0) before anything was received.
   public func version(of model: String) -> (epoch: Epoch, version: Version) {
     models.index(of: model).map { (models[at: $0].replica.epoch, models[at: $0].replica.version) } ?? (0, 0)
   }
 
-  /// Whether the model's committed values are complete: welcomed, and no catch-up under way.
+  /// Whether the model's committed values are complete: the session is live and no catch-up is under way.
   public func isCurrent(_ model: String) -> Bool {
     phase == .live && models.index(of: model).map { models[at: $0].isCurrent } == true
   }
@@ -154,18 +160,18 @@ public struct Session: Sendable {
   /// Whether a write of this field was sent and has no outcome.
   public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
 
-  /// Writes without an outcome, of all models.
+  /// The number of writes without an outcome, over all models.
   public var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.unacknowledged } }
 
-  /// The digest of the committed values, as the hub computes it.
+  /// The digest of the committed values, as the hub computes it; nil if the model is not joined.
   public mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
 
-  /// The models that are joined or wait to be.
+  /// The ids of the models that are joined or waiting to be, sorted.
   public var joinedModels: [String] { ids { !models[at: $0].isLeft } }
 
   // MARK: Joining
 
-  /// Joins a model: from now on it is written to, and caught up with whenever there is a hub.
+  /// Joins a model. From now on it accepts writes, and catches up whenever there is a hub.
   public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
     if models.index(of: id) == nil {
       models[id] = PeerModel(id: id)
@@ -177,7 +183,7 @@ public struct Session: Sendable {
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }
   }
 
-  /// Leaves a model, once all that was written to it has its outcome.
+  /// Leaves a model once all its writes have their outcomes.
   public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
     guard let index = models.index(of: id) else { return }
     models[at: index].isLeft = true
@@ -185,22 +191,22 @@ public struct Session: Sendable {
     forget(id, &output)
   }
 
-  /// Asks for the models below a prefix, now and as they come; an empty prefix means all.
+  /// Asks the hub to announce the models below a prefix, now and as they appear; an empty prefix means all.
   public mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
     lastRequest += 1
     prefixes[prefix] = lastRequest
     if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
   }
 
-  /// Asks no longer; the hub's announcements are passed over.
+  /// Ignores further announcements of this prefix.
   public mutating func leavePrefix(_ prefix: String) { prefixes[prefix] = nil }
 
-  /// Has the hub answer with `pong`.
+  /// Asks the hub to answer with `pong`. Does nothing without a hub.
   public mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
     if phase == .live { send(.ping(Ping(token: token)), now: now, &output) }
   }
 
-  /// The models for whose places this holds, in order.
+  /// The ids of the models at the indices that satisfy the predicate, sorted.
   func ids(where isMeant: (Int) -> Bool) -> [String] {
     var ids: [String] = []
     for index in models.indices where isMeant(index) { ids.append(models.keys[index]) }
@@ -216,7 +222,7 @@ public struct Session: Sendable {
       topics[topic] = nil
       output.add(.unsubscribe(topic))
       guard phase == .live else { return }
-      // The hub keeps what it decided of this peer's writes until it hears that their outcomes have been seen.
+      // The hub keeps its decisions on this peer's writes until the peer confirms that it has their outcomes.
       if model.outbox.lastNumber > 0, !isJournalLagging {
         let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
         let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
@@ -226,7 +232,7 @@ public struct Session: Sendable {
     }
   }
 
-  /// Sends joins that say what is here.
+  /// Sends joins that state the epoch, version, names and lowest unacknowledged number of each replica.
   mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
     var joins: [Join] = []
     for id in ids.sorted() {

@@ -1,61 +1,72 @@
 public import BindingProtocol
 
-/// One change of what a model shows: told in one turn.
+/// One change of what a model shows, delivered in one turn.
 public struct ModelUpdate: Sendable, Equatable {
+  /// The model's id.
   public var model: String
+  /// What made the update.
   public var cause: UpdateCause
-  /// The fields whose shown value is another one than at the update before.
+  /// The fields whose shown value differs from that of the previous update.
   public var changes: [ShownChange]
-  /// The fields that show what they showed, but whose committed value, version or pending write is another.
+  /// The fields that show the same value, but whose committed value, version or pending write has changed.
   public var confirmed: [String]
-  /// Of those, the fields over which a write of this peer still lies.
+  /// The fields of `confirmed` that a write of this peer still overlays.
   var covered: [String] = []
-  /// The epoch and version of the committed values behind it.
+  /// The epoch of the committed values.
   public var epoch: Epoch
+  /// The version of the committed values.
   public var version: Version
-  /// The commits that were applied, in order.
+  /// The applied commits, in order.
   public var commits: [CommitInfo]
-  /// Commits that were applied without being listed: folded by the hub, or past `SessionOptions.maxListedCommits`.
+  /// The number of commits applied but not listed: coalesced by the hub, or beyond `SessionOptions.maxListedCommits`.
   public var coalesced: UInt64
-  /// The `hops` of a proposal that is written while this is being delivered (R17).
+  /// The `hops` of a proposal that is written while this update is being delivered (R17).
   public var proposalHops: UInt8
 }
 
-/// What made an update. Where several things did, the first of this list that applies.
+/// What made an update; of several causes the first in this list.
 public enum UpdateCause: Sendable, Hashable {
-  /// The model has been left: what was pending shows no longer.
+  /// The session stopped or the hub has another log: pending writes no longer show.
   case detached
   case snapshot
   case delta(from: Version)
   case commits
-  /// A write ended without becoming a commit.
+  /// A write got its outcome.
   case outcome
-  /// A write of this peer was laid over.
+  /// A write of this peer was added to the overlay.
   case local
 }
 
-/// What a field shows now and showed before; nil: it has no value.
+/// A change of the value that a field shows.
 public struct ShownChange: Sendable, Hashable {
+  /// The field's name.
   public var field: String
+  /// The value that it showed before; nil: none.
   public var old: FieldValue?
+  /// The value that it shows now; nil: none.
   public var new: FieldValue?
-  /// Whether a write of this peer makes it so.
+  /// Whether a pending write of this peer overlays the field.
   var isOurs = false
 }
 
-/// A commit as it was applied.
+/// A commit that was applied.
 public struct CommitInfo: Sendable, Hashable {
+  /// The version of the model that the commit made.
   public var version: Version
+  /// The writer of the commit.
   public var origin: Origin
-  /// The number of the proposal that it was.
+  /// The number of its proposal.
   public var number: ProposalNumber
   /// The hub's wall time, milliseconds since 1970; for people.
   public var time: UInt64
+  /// The `hops` of its proposal (R17).
   public var hops: UInt8
+  /// The changed fields with their new committed values.
   public var changes: [FieldChange]
   /// Whether this peer proposed it.
   public var own: Bool
 
+  /// Creates a commit as it was applied.
   public init(
     version: Version, origin: Origin, number: ProposalNumber, time: UInt64, hops: UInt8, changes: [FieldChange],
     own: Bool
@@ -70,11 +81,14 @@ public struct CommitInfo: Sendable, Hashable {
   }
 }
 
-/// A field's new committed value; nil: deleted.
+/// A field's new committed value.
 public struct FieldChange: Sendable, Hashable {
+  /// The field's name.
   public var field: String
+  /// The committed value; nil: deleted.
   public var value: FieldValue?
 
+  /// Creates a change; a nil value deletes the field.
   public init(field: String, value: FieldValue?) {
     self.field = field
     self.value = value
@@ -83,17 +97,18 @@ public struct FieldChange: Sendable, Hashable {
 
 /// All that is known of a field.
 public struct FieldRecord: Sendable, Hashable {
+  /// The value that the field shows; nil: none.
   public var shown: FieldValue?
-  /// The committed value.
+  /// The committed value; nil: none.
   public var committed: FieldValue?
   /// The epoch to name in a condition on this field; 0: no hub has been seen.
   public var epoch: Epoch
-  /// The committed value is known to be unchanged since this version, which a condition on this field names.
+  /// The version since which the committed value is known to be unchanged; a condition on this field names it.
   public var version: Version
-  /// Who wrote the committed value.
+  /// The writer of the committed value.
   public var origin: Origin
   /// The hub's wall time of the commit, milliseconds since 1970; for people.
   public var time: UInt64
-  /// Whether a pending write of this peer is laid over.
+  /// Whether a pending write of this peer overlays the field.
   public var isPending: Bool
 }

@@ -1,64 +1,65 @@
 import BindingProtocol
 
-/// One joined model at a peer: the replica, what is pending, and how far the join has come.
+/// One joined model of a peer: its replica, its pending writes, and the progress of its join.
 struct PeerModel: Sendable {
   enum Joining: Sendable, Equatable {
-    /// Nothing was asked: there is no session.
+    /// No join was sent: there is no session.
     case idle
     case asked(request: UInt32, at: UInt64)
-    /// `joined` has come, its catch-up has not come wholly.
+    /// `joined` has arrived; its catch-up is not complete.
     case catchingUp(request: UInt32, at: UInt64)
     case current
   }
-  /// The model's id; of an ephemeral line its name.
+  /// The model's id; for an ephemeral model its name.
   let id: String
   let isEphemeral: Bool
-  /// In an ephemeral line: what this peer has there. It is claimed again after each welcome.
+  /// Ephemeral models: the fields that this peer claims. They are claimed again after each welcome.
   var claims = Claims()
-  /// In an ephemeral line: what this peer still had there from before it joined, to be given up; nil: it has not been
+  /// Ephemeral models: fields that this peer still held from before it joined, to be given up; nil: it has not been
   /// current yet.
   var orphanedFields: [String]?
-  /// In an ephemeral line: it may have ended, or have forgotten this peer, since it was current last.
+  /// Ephemeral models: the model may have ended, or have forgotten this peer, since it was last current.
   var mayBeAnew = false
   var replica = Replica()
-  /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
+  /// Replicas of other logs that this peer followed, never sent; it resumes from them if their hub returns.
   private(set) var aside: [LogID: Replica] = [:]
   var outbox = Outbox()
   var joining = Joining.idle
-  /// What is here does not fit what the hub has: the next join asks for all of it. Until that has come, this is shown.
+  /// The replica does not fit the hub's state: the next join asks for everything. Until that arrives, the replica
+  /// shows.
   var startsOver = false
-  /// Why the hub has not let us join, the last time we asked; nil once it has.
+  /// Why the hub refused the last join; nil once it has accepted one.
   var refusal: JoinRefusal?
   var topic: Topic?
-  /// Chunks of the catch-up that is coming.
+  /// The chunks received of the current catch-up.
   var chunks: [CatchupChunk] = []
-  /// Commits that came during a catch-up.
+  /// Frames of commits received during a catch-up.
   var buffered: [[UInt8]] = []
   var bufferedBytes = 0
-  /// What has to be told with the next update.
+  /// Collected for the next update: its cause (nil: no update), commits and hops.
   var cause: UpdateCause?
   var commits: [CommitInfo] = []
   var coalesced: UInt64 = 0
   var hops: UInt8 = 0
-  /// The most hops of what was written here since.
+  /// The most hops of a local write since the last update.
   var localHops: UInt8 = 0
-  /// No proposal is sent before: the hub has put one off.
+  /// No proposal is sent before this time: the hub has deferred one.
   var sendsFrom: UInt64 = 0
-  /// Told by the last `alive`.
+  /// The confirmed number and applied version that the last `alive` reported.
   var reportedConfirmed: ProposalNumber = 0
   var reportedApplied: Version = 0
-  /// The heartbeat after which it was caught up with last.
+  /// The heartbeat after which the last catch-up ended.
   var currentSince: UInt64 = 0
-  /// The versions that the hub wants to hear of, once they are here; at most so many.
+  /// The versions that the hub asked to be reported once they are applied; at most `maxAsked`.
   var asked: [Version] = []
   static let maxAsked = 16
-  /// It differed from the hub's at the same version, and is being taken anew.
+  /// The replica differed from the hub's model at the same version and is being replaced.
   var isHealing = false
-  /// How often that has happened in this session.
+  /// How often a divergence was healed in this session.
   var healed: UInt32 = 0
-  /// When its committed values were last known to be complete.
+  /// When the committed values were last known to be complete.
   var staleSince: UInt64 = 0
-  /// Left by the program; kept until all that was written has its outcome.
+  /// Left by the program; kept until all its writes have their outcomes.
   var isLeft = false
 
   init(id: String) {
@@ -75,15 +76,15 @@ struct PeerModel: Sendable {
     }
   }
 
-  /// Whether the committed values that are here are of that version, or a later one.
+  /// Whether the replica holds this version of this epoch, or a later one.
   func holds(_ version: Version, _ epoch: Epoch) -> Bool {
     !startsOver && epoch == replica.epoch && version <= replica.version
   }
 
-  /// Lays the replica of one log aside and takes up what is known of another.
+  /// Sets the replica of one log aside and restores what is known of another.
   mutating func turn(from old: LogID, to new: LogID) {
     if replica.version > 0 {
-      // Few hubs take turns at one address; an old log beyond that is forgotten.
+      // Few hubs take turns at one address: four replicas aside are enough.
       if aside.count >= 4, let least = aside.keys.min() { aside[least] = nil }
       aside[old] = replica
     }
@@ -91,7 +92,7 @@ struct PeerModel: Sendable {
     startsOver = false
   }
 
-  /// The weightier cause of two stands for both.
+  /// Records a cause; of two the weightier one counts.
   mutating func record(_ cause: UpdateCause) {
     func weight(_ cause: UpdateCause) -> Int {
       switch cause {
@@ -107,25 +108,25 @@ struct PeerModel: Sendable {
   }
 
   // MARK: Writing
-  // Here, where all of a model is at hand: across the list of models its parts would be copied to be looked at.
+  // Members of the model, because access through the list of models would copy its parts.
 
-  /// The writes that this one takes the place of.
+  /// The pending writes that this proposal supersedes.
   mutating func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
     outbox.replaced(by: proposal, rules: rules).compactMap { outbox[$0] }
   }
 
-  /// The value that shows.
+  /// The value that a field shows.
   func shown(_ field: String) -> FieldValue? {
     guard let index = replica.index(of: field) else { return outbox.shown(field, over: nil, at: 0) }
     return shown(at: index)
   }
 
-  /// The value that shows of the field at that place of the replica.
+  /// The value that the replica's field at an index shows.
   func shown(at index: Int) -> FieldValue? {
     outbox.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
   }
 
-  /// A write of a proposal, which has yet to be laid over.
+  /// Makes a pending write of a proposal. It is not yet in the overlay.
   mutating func pending(_ id: WriteID, _ proposal: Proposal, bytes: Int, at now: UInt64) -> Pending {
     let overlay = overlay(of: proposal)
     var seen = ByField<Pending.Seen>()
@@ -133,7 +134,7 @@ struct PeerModel: Sendable {
     return Pending(id: id, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen)
   }
 
-  /// What of a proposal lies over the fields: `clear` over each of them.
+  /// The operations with which a proposal overlays fields: `clear` becomes a deletion of each known field.
   private func overlay(of proposal: Proposal) -> [FieldOperation] {
     guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
     return proposal.operations.flatMap { operation in
@@ -141,7 +142,7 @@ struct PeerModel: Sendable {
     }
   }
 
-  /// Whether the write merges into a committed value what that does not have.
+  /// Whether a merge of the write would still change the committed value.
   func lacksMerge(_ id: WriteID) -> Bool {
     guard let write = outbox[id], !write.isHidden else { return false }
     return write.overlay.contains { operation in
@@ -151,20 +152,20 @@ struct PeerModel: Sendable {
     }
   }
 
-  /// Lays a write over.
+  /// Adds a write to the overlay.
   mutating func addToOverlay(_ write: consuming Pending) {
     touch(write.overlay)
     outbox.append(write)
   }
 
-  /// Takes out the writes that the replica has reached; all of them if it is another life's.
+  /// Removes the committed writes that the replica has reached; `.max` removes them all.
   mutating func drop(reached version: Version) {
     for write in outbox.takeArrived(by: version) { touch(outbox.remove(write)) }
   }
 
-  /// A join has brought the committed values to that version, with what the hub has decided of this peer's numbers.
+  /// Ends a join: the committed values have this version and hold this peer's writes up to `lastDecided`.
   mutating func reach(_ version: Version, epoch: Epoch, lastDecided: ProposalNumber) {
-    // What was acknowledged in a life that is over is in this state, or lost with that life: it lies over it no longer.
+    // What was acknowledged in an earlier epoch is in this state or was lost with that epoch: it leaves the overlay.
     let reached: Version = epoch == replica.epoch ? version : .max
     replica.reach(version, epoch: epoch)
     startsOver = false
@@ -172,14 +173,14 @@ struct PeerModel: Sendable {
     drop(reached: reached)
   }
 
-  /// The fields that these operations concern may show another value.
+  /// Marks the fields of these operations, whose shown values may have changed.
   mutating func touch(_ overlay: [FieldOperation]) {
     for operation in overlay { touch(operation.field) }
   }
 
   mutating func touch(_ field: String) { replica.touch(replica.findOrInsert(field)) }
 
-  /// What is to be told now; nil if nothing has happened.
+  /// The update to deliver now; nil if nothing has happened.
   mutating func takeUpdate() -> ModelUpdate? {
     guard let cause else { return nil }
     var changes: [ShownChange] = []

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// A peer's copy of a model: the committed values, by name and by the hub's numbers.
+/// A peer's copy of a model: the committed values, by field name and by the hub's field ids.
 struct Replica: Sendable {
   struct Field: Sendable {
     let name: String
@@ -10,9 +10,9 @@ struct Replica: Sendable {
     var origin = Origin(tag: .none, name: "")
     var number: ProposalNumber = 0
     var time: UInt64 = 0
-    /// The hub's number for it, as long as one start of the hub.
+    /// The hub's id for the field, valid for one start of the hub.
     var id: FieldID?
-    /// What the observers were told last.
+    /// The value of which observers were last notified.
     var shown: FieldValue?
     var digest: UInt64 = 0
     var isDigestStale = false
@@ -29,28 +29,28 @@ struct Replica: Sendable {
     }
   }
 
-  /// Of this log, whatever life of it.
+  /// The numbers seen in this log, in any of its epochs.
   var seen = SeenNumbers()
   private(set) var epoch: Epoch = 0
   private(set) var version: Version = 0
   private(set) var fields: [Field] = []
   private var indexByName: [String: Int] = [:]
-  /// The place of each of the hub's field ids, which live as long as one start of it.
+  /// The index of each field by the hub's field id; ids are valid for one start of the hub.
   private var indexByID: [Int] = []
   private var digestSum: UInt64 = 0
   private var stale: [Int] = []
-  /// Fields whose committed value, or what lies over it, has changed since the last update.
+  /// Fields whose committed value or overlay has changed since the last update.
   private var touched: [Int] = []
 
-  /// How many of the hub's ids are known.
+  /// The number of field ids that are known.
   var namesKnown: Int { indexByID.count }
 
   func index(of name: String) -> Int? { indexByName[name] }
 
-  /// What is known of a field; nil if it has never been heard of.
+  /// The record of a field; nil if the field is unknown.
   func field(_ name: String) -> Field? { index(of: name).map { fields[$0] } }
 
-  /// What a writer sees of a field now.
+  /// The committed value and version of a field, as a writer sees them now.
   mutating func sight(of name: String) -> Pending.Seen {
     let index = findOrInsert(name)
     return .init(value: .value(fields[index].value), epoch: epoch, version: fields[index].version)
@@ -65,8 +65,8 @@ struct Replica: Sendable {
     return fields.count - 1
   }
 
-  /// Makes room for so many more names at once: growing step by step moves a million of them twenty times. Few are not
-  /// worth it, and room that is made exactly each time would be slower.
+  /// Reserves room for N more names: growing step by step moves a million of them twenty times. Few names are not
+  /// worth it, and an exact reservation each time would be slower.
   mutating func reserve(names: Int) {
     guard names >= max(fields.count, 1_024) else { return }
     fields.reserveCapacity(fields.count + names)
@@ -76,16 +76,16 @@ struct Replica: Sendable {
 
   func index(ofID id: FieldID) -> Int? { Int(id) < indexByID.count ? indexByID[Int(id)] : nil }
 
-  /// The hub's number for a field, where it is known.
+  /// The hub's id for a field, if it is known.
   func id(of name: String) -> FieldID? { indexByName[name].flatMap { fields[$0].id } }
 
-  /// The hub was started anew: its ids are other ones.
+  /// The hub was restarted: its field ids are void.
   mutating func forgetIDs() {
     for index in indexByID { fields[index].id = nil }
     indexByID.removeAll()
   }
 
-  /// Learns the names of ids from `first` on. False if some before it are unknown.
+  /// Learns the name of a field id; ids come in order. Returns false if an id before it is unknown.
   mutating func learn(_ name: String, as id: FieldID) -> Bool {
     if Int(id) < indexByID.count { return true }
     guard Int(id) == indexByID.count else { return false }
@@ -95,7 +95,7 @@ struct Replica: Sendable {
     return true
   }
 
-  /// Whether all fields that commits change have a name here, or bring one.
+  /// Whether each field that the commits change is known here, or named by them.
   func knowsFields(of commits: CommitCursor) throws(WireError) -> Bool {
     var known = indexByID.count
     var names = commits.names
@@ -105,7 +105,7 @@ struct Replica: Sendable {
     }
     var commits = commits
     while try commits.next() {
-      // Repeats are not taken in.
+      // Repeats are not applied.
       guard commits.version > version else { continue }
       var changes = commits.changes
       while try changes.next() {
@@ -115,7 +115,7 @@ struct Replica: Sendable {
     return true
   }
 
-  /// The same for a catch-up, whose entries have to name who wrote them besides.
+  /// Whether each field of a catch-up is known here or named by it, and each entry has an origin.
   func knowsFields(of chunks: [CatchupChunk]) -> Bool {
     var known = indexByID.count
     for chunk in chunks where !chunk.names.names.isEmpty {
@@ -148,8 +148,8 @@ struct Replica: Sendable {
     self.epoch = epoch
   }
 
-  /// A snapshot replaces: what it does not name has no value.
-  /// - Parameter kept: whether it names the field at a place; false for those beyond.
+  /// Removes the values that a snapshot does not name.
+  /// - Parameter kept: whether the snapshot names the field at an index; it names none beyond the array.
   mutating func removeAll(but kept: [Bool]) {
     for index in fields.indices
     where !(index < kept.count && kept[index]) && (fields[index].value != nil || fields[index].version != 0) {
@@ -157,7 +157,7 @@ struct Replica: Sendable {
     }
   }
 
-  /// Takes the values of another replica in place of all that is here.
+  /// Replaces everything here by the values of another replica.
   mutating func become(_ other: Replica) {
     removeAll(but: [])
     for field in other.fields where field.value != nil {
@@ -169,7 +169,7 @@ struct Replica: Sendable {
     reach(other.version, epoch: other.epoch)
   }
 
-  /// The digest of the committed values: only what changed since the last time is computed.
+  /// The digest of the committed values. Only the fields changed since the last call are hashed.
   mutating func digest() -> UInt64 {
     for index in stale {
       digestSum &-= fields[index].digest
@@ -185,7 +185,7 @@ struct Replica: Sendable {
     return digestSum
   }
 
-  /// Notes what is shown now; nil if it is what was shown.
+  /// Records the value that is shown now; returns nil if it is the same as before.
   mutating func show(_ value: FieldValue?, at index: Int) -> ShownChange? {
     let old = fields[index].shown
     guard old != value else { return nil }

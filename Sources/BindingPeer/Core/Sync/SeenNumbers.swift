@@ -1,19 +1,19 @@
 import BindingProtocol
 
-/// The highest proposal number that was seen of each writer in the commits of a model. A hub that has lost its log is
-/// told it with the replica, so that it carries nothing out again that the replica holds.
+/// The highest proposal number of each writer, as seen in the commits of a model. A hub that has lost its log
+/// receives them with the replica, so that it does not apply again what the replica holds.
 struct SeenNumbers: Sendable {
   private struct Seen {
     var number: ProposalNumber
-    /// Counted up as writers take turns.
+    /// When the writer was last recorded, as a count of changes of the writer.
     var turn: UInt64
   }
   private var byTag: [Tag: Seen] = [:]
-  /// The writer of the last commits: most follow one of the same.
+  /// The writer of the latest commits: most commits have the writer of the one before.
   private var last = SeenNumber(tag: .none, number: 0)
   private var turn: UInt64 = 0
 
-  /// Twice as many are kept as are told: then the half goes that was not heard of for longest.
+  /// Twice as many are kept as are sent. Above that the half heard of least recently is dropped.
   static let mostKept = 2 * SeenNumber.maxCount
 
   mutating func record(_ tag: Tag, _ number: ProposalNumber) {
@@ -35,7 +35,7 @@ struct SeenNumbers: Sendable {
     byTag = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
   }
 
-  /// The writers heard of last, in the order of their tags.
+  /// The writers heard of most recently, in the order of their tags.
   mutating func latest() -> [SeenNumber] {
     recordLast()
     return byTag.sorted { $0.value.turn > $1.value.turn }.prefix(SeenNumber.maxCount)

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension Session {
-  /// R14, for commits as they are published.
+  /// Applies published commits (R14).
   mutating func commits(
     _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
   ) throws(WireError) {
@@ -12,7 +12,7 @@ extension Session {
     var cursor = try CommitCursor(reader)
     guard models[at: index].isCurrent else { return buffer(frame, at: index) }
     guard fits(cursor, index, frame, now: now, &output) else { return }
-    // A name is missing that a complete peer would know: what is here is not complete, and nothing is taken in.
+    // A complete replica would know every name: this one is not complete, and nothing is applied.
     guard try models[at: index].replica.knowsFields(of: cursor) else {
       models[at: index].replica.forgetIDs()
       return rejoin(id, now: now, &output)
@@ -59,7 +59,7 @@ extension Session {
     models[at: index].record(.commits)
   }
 
-  /// Whether commits follow what is here; if not, asks to be caught up with.
+  /// Whether the commits follow the replica's version; if not, asks for a catch-up.
   private mutating func fits(
     _ cursor: CommitCursor, _ index: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
     _ output: inout PeerOutput
@@ -85,8 +85,8 @@ extension Session {
     models[at: index].bufferedBytes += frame.count
   }
 
-  /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
-  /// committed values.
+  /// R4: an own commit is the outcome of its write. That write and all own lower ones of this model leave the
+  /// overlay.
   mutating func recordOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at index: Int) {
     if let id = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(id) {
       settle(id, as: .committed(epoch: epoch, version: version), at: index)
@@ -97,7 +97,7 @@ extension Session {
 
   // MARK: Recovery
 
-  /// The hub lacks what is here: gives it the committed values, as they were in the old life.
+  /// Sends the committed values, as they were in the old epoch, to a hub that lacks them.
   mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
     guard let id = topics[ask.topic], let index = models.index(of: id), ask.session == sessionID else { return }
     let (replica, seen) = (models[at: index].replica, models[at: index].replica.seen.latest())

@@ -1,17 +1,21 @@
 public import BindingProtocol
 
-/// A field as it was committed last.
+/// A field as its last commit left it.
 public struct CommittedField: Sendable, Hashable {
+  /// The field's name.
   public var name: String
-  /// nil: deleted.
+  /// The committed value; nil: deleted.
   public var value: FieldValue?
+  /// The version of that commit.
   public var version: Version
+  /// The writer of that commit.
   public var origin: Origin
-  /// The number of the proposal that it was.
+  /// The number of its proposal.
   public var number: ProposalNumber
   /// The hub's wall time, milliseconds since 1970; for people.
   public var time: UInt64
 
+  /// Creates a field as its last commit left it.
   public init(
     name: String, value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
   ) {
@@ -25,8 +29,8 @@ public struct CommittedField: Sendable, Hashable {
 }
 
 extension Session {
-  /// What a model's fields were committed to after a version, deleted ones too; after 0 all that have a value. A field
-  /// that went with a snapshot, which does not say when, is not among the deleted.
+  /// The fields of a model that were committed after a version, deleted ones included; after 0 all that have a value.
+  /// A field that a snapshot removed is not included: a snapshot does not say when.
   public func committed(_ id: String, after version: Version) -> [CommittedField] {
     guard let index = models.index(of: id) else { return [] }
     return models[at: index].replica.fields.compactMap { field in

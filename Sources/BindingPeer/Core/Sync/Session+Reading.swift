@@ -1,8 +1,8 @@
 import BindingProtocol
 
 extension Session {
-  /// Takes one frame from either connection. What does not follow the grammar, or belongs to another start of the hub,
-  /// is dropped and counted.
+  /// Handles one frame from either connection. A frame that violates the grammar, or belongs to another start of the
+  /// hub, is dropped and counted.
   public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
     counters.framesReceived += 1
     var reader = WireReader(frame)
@@ -52,7 +52,7 @@ extension Session {
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .approve(let request):
       guard let id = topics[request.topic] else { return }
-      // The process that owned the model is no more; only what it left is still sent under its name.
+      // The process that owned the model has ended; only its remaining writes are still sent under its name.
       if isResumed {
         answer(request, refusing: nil, now: now, into: &output)
       } else {
@@ -68,12 +68,12 @@ extension Session {
     guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
     if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
       let refusal = JoinRefusal(code: error.code, reason: error.text)
-      // It is asked for again every few seconds: the same answer is no news.
+      // The join is repeated every few seconds: an equal refusal is not reported again.
       guard models[at: index].refusal != refusal else { return }
       models[at: index].refusal = refusal
     }
     output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
-    // There is one, and why it is of no use has just been told. Losing a live one begins anew.
+    // A hub answers, and the notice says why it is of no use. When a live link is lost, a new outage begins.
     _ = outage.end()
     let isRefused = error.isFatal && phase == .welcoming
     defer { if isRefused, phase == .connecting { refusal = error.text } }
@@ -93,7 +93,7 @@ extension Session {
     if let old = models[at: index].topic {
       topics[old] = nil
       output.add(.unsubscribe(old))
-      // The model was removed and made again: what came under the old topic names fields by other ids.
+      // The model was removed and recreated: frames under the old topic use other field ids.
       models[at: index].buffered.removeAll()
       models[at: index].bufferedBytes = 0
     }
@@ -112,7 +112,7 @@ extension Session {
       (startsOver ? 0 : models[at: index].replica.version) == joined.version
       && (joined.version == 0 || models[at: index].replica.epoch == joined.epoch)
     if joined.follows == .nothing, !isNothingMissing {
-      // The hub believes that there is nothing to add to what we do not have.
+      // The hub has nothing to add, yet this replica is not at the hub's version.
       models[at: index].startsOver = true
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
@@ -156,7 +156,7 @@ extension Session {
     becomeCurrent(at: index, now: now, &output)
   }
 
-  /// Applies a whole catch-up. False if names are missing or a delta does not begin where we are.
+  /// Applies a complete catch-up. Returns false if names are missing or a delta begins beyond the replica's version.
   private mutating func apply(_ chunks: [CatchupChunk], at index: Int) -> Bool {
     guard let last = chunks.last else { return false }
     let from = models[at: index].replica.version
@@ -193,7 +193,7 @@ extension Session {
     return true
   }
 
-  /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
+  /// Ends a catch-up: applies the commits buffered meanwhile, and resends what has no outcome (R15).
   private mutating func becomeCurrent(at index: Int, now: UInt64, _ output: inout PeerOutput) {
     models[at: index].joining = .current
     models[at: index].refusal = nil
@@ -219,7 +219,7 @@ extension Session {
     findOrphanedFields(at: index, now: now, &output)
   }
 
-  /// Asks to be caught up with from what is here.
+  /// Asks for a catch-up from the replica's version.
   mutating func rejoin(_ id: String, now: UInt64, _ output: inout PeerOutput) {
     guard let index = models.index(of: id), models[at: index].isCurrent else { return }
     askToJoin([id], now: now, &output)
@@ -268,7 +268,7 @@ extension Session {
     lastHeartbeatAt = now
     hubNow = heartbeat.now
     heartbeatsSeen += 1
-    // Each of a change's three heads may be lost and no heartbeat with them: now and then the heads are asked for
+    // All three heads of a change may be lost without a missed heartbeat: now and then the heads are asked for
     // anyway.
     if heartbeatsSeen % SessionOptions.heartbeatsBetweenHeads == 0 { owesAskHeads = true }
     owesAlive = true

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// One state of a model on its way, and how many commits lead to it from the one before.
+/// One state of a model on the way to an update, with the number of commits that lead to it from the state before.
 struct UpdateStep: Sendable, Equatable {
   var epoch: Epoch
   var version: Version
@@ -10,7 +10,8 @@ struct UpdateStep: Sendable, Equatable {
   var isBeginning = false
   var hops: UInt8
 
-  /// What it shows in a field that changes with it: nil: no value any more. `.none`: the field stays as it was.
+  /// The value that this step shows in a field, `.some(nil)` if the field loses its value; `.none`: the field is
+  /// unchanged.
   subscript(field: String) -> FieldValue?? {
     for change in changes where change.field == field { return .some(change.value) }
     return .none
@@ -25,9 +26,9 @@ struct UpdateStep: Sendable, Equatable {
   }
 }
 
-/// Where each field is in a list of changes.
+/// The index of each field in a list of changes.
 private struct ChangeIndices {
-  /// A few names are compared faster than one is looked up.
+  /// A few names are compared faster than one is hashed.
   private static let few = 8
   private let changes: [ShownChange]
   private let index: [String: Int]
@@ -43,22 +44,23 @@ private struct ChangeIndices {
   }
 }
 
-/// Takes updates apart, for who wants each state of a model and the number of commits that were folded into it.
+/// Splits updates, for observers of each state of a model and of the number of commits coalesced into it.
 struct UpdateSteps: Sendable {
   private var epoch: Epoch = 0
   private var version: Version = 0
 
-  /// What is there before anything else is shown.
+  /// The state with which an observation begins.
   mutating func begin(with present: ModelUpdate) -> UpdateStep {
     var step = step(of: present, commits: 0)
     step.isBeginning = true
     return step
   }
 
-  /// Whether an update is what there was before the observing began, which had yet to come from the hub.
+  /// Whether the update brings the first state, which had not arrived when the observation began.
   private func isBeginning(_ update: ModelUpdate) -> Bool { version == 0 && update.cause == .snapshot }
 
-  /// The states that an update leads through: one a commit where it lists them, else one. None if it shows nothing new.
+  /// The states that an update leads through: one per commit if it lists them, else one. Empty if it shows nothing
+  /// new.
   mutating func steps(of update: ModelUpdate) -> [UpdateStep] {
     let count = commits(in: update)
     guard update.cause == .commits, update.commits.count > 1 else {
@@ -68,14 +70,14 @@ struct UpdateSteps: Sendable {
       return step.changes.isEmpty && count == 0 ? [] : [step]
     }
     let indices = ChangeIndices(of: update.changes)
-    // What a step has shown of each of them.
+    // The last value that a step has shown of each change.
     var shown = [FieldValue??](repeating: nil, count: update.changes.count)
     var steps: [UpdateStep] = []
     steps.reserveCapacity(update.commits.count + 1)
     for commit in update.commits {
       var step = UpdateStep(
         epoch: update.epoch, version: commit.version, changes: [], commits: 1, hops: update.proposalHops)
-      // What a pending write lies over shows nothing of the commit.
+      // A commit to an overlaid field does not show.
       for change in commit.changes {
         guard let index = indices[change.field] else { continue }
         step.show(change.value, in: change.field)
@@ -89,8 +91,8 @@ struct UpdateSteps: Sendable {
           epoch: update.epoch, version: update.version, changes: [], commits: count - steps.count,
           hops: update.proposalHops))
     }
-    // Where something of ours is merged with the committed value, or more commits came than are listed, the last state
-    // shows another value than its commit.
+    // The last state differs from its commit where a pending write is merged with the committed value, or where more
+    // commits were applied than are listed.
     for (index, change) in update.changes.enumerated() where shown[index] != .some(change.new) {
       steps[steps.count - 1].show(change.new, in: change.field)
     }
@@ -106,8 +108,8 @@ struct UpdateSteps: Sendable {
       hops: update.proposalHops)
   }
 
-  /// The commits between what was known and this. A snapshot does not say what it takes the place of: the versions do,
-  /// as far as both belong to one epoch; else it counts as one.
+  /// The number of commits since the last state. A snapshot does not say what it replaces: within one epoch the
+  /// versions do; otherwise it counts as one.
   private func commits(in update: ModelUpdate) -> Int {
     let count = update.commits.count + Int(clamping: update.coalesced)
     guard case .snapshot = update.cause else { return count }
