@@ -1,45 +1,51 @@
 import BindingProtocol
 
-/// How a set of one field stands to what others commit meanwhile. A plain set, without a rule, goes over it.
+/// How a set of one field reacts to what others commit meanwhile. A plain set, which has no rule, overwrites it.
 public enum ConflictRule: Sendable, Hashable {
-  /// Only if nobody else changed the field; else it ends as a conflict.
+  /// Applies only if no other peer changed the field; otherwise the write ends as a conflict.
   case compareAndSet
-  /// Both writers' words stand (`TextMerge`).
+  /// Keeps the words of both writers (`TextMerge`).
   case text
-  /// Somebody outside is asked what becomes of the two values: `PeerAction.merge`, answered by `Session.merged`.
+  /// The program is asked for a value that replaces both: `PeerAction.merge`, answered by `Session.merged`.
   case asked
 }
 
-/// A rule, and the value that its writer saw when it wrote; nil for none.
+/// A conflict rule with the value that the writer saw.
 public struct RuledWrite: Sendable, Hashable {
+  /// How the set reacts to what others commit meanwhile.
   public var rule: ConflictRule
+  /// The value that the writer saw; nil: none.
   public var base: FieldValue?
 
+  /// Creates a rule on the value that the writer saw; nil for none.
   public init(_ rule: ConflictRule, base: FieldValue?) {
     self.rule = rule
     self.base = base
   }
 }
 
-/// What becomes of a plain set that waited long for a hub, while others changed its field.
+/// What becomes of a plain set that waited long for a hub while others changed its field.
 public enum OfflineRule: Sendable, Hashable {
-  /// It ends as a conflict that has both values.
+  /// It ends as a conflict that carries both values.
   case yields
-  /// It goes over what the others wrote.
+  /// It overwrites what the others wrote.
   case wins
   /// It ends as expired.
   case drops
 }
 
-/// Two values of one field that somebody has to make one.
+/// Two values of one field, for the program to merge into one.
 public struct MergeQuestion: Sendable, Hashable {
+  /// The field's name.
   public var field: String
-  /// What the writer saw when it wrote; nil for no value.
+  /// The value that the writer saw; nil: none.
   public var base: FieldValue?
+  /// The value that the writer set.
   public var mine: FieldValue
-  /// What is committed now.
+  /// The value that is committed now; nil: none.
   public var theirs: FieldValue?
 
+  /// Creates a question; nil stands for no value.
   public init(field: String, base: FieldValue?, mine: FieldValue, theirs: FieldValue?) {
     self.field = field
     self.base = base
@@ -49,30 +55,31 @@ public struct MergeQuestion: Sendable, Hashable {
 }
 
 extension Pending {
-  /// Whether it goes as it is: no rule, and not waited long.
+  /// Whether it is sent as it is: it has no rule and has not waited long.
   func isPlain(at now: UInt64, _ options: SessionOptions) -> Bool { rules.isEmpty && !hasWaited(at: now, options) }
 
-  /// Whether what others wrote meanwhile counts more (docs/guide/offline.md).
+  /// Whether it waited so long that it yields to what others wrote meanwhile (docs/guide/offline.md).
   func hasWaited(at now: UInt64, _ options: SessionOptions) -> Bool {
     isOld || now >= writtenAt + options.offlineMilliseconds
   }
 
-  /// What its writer saw, wrote, and what rule the field has.
+  /// The fields that have rules, sorted by name.
   var ruledFields: [(field: String, rule: ConflictRule)] {
     rules.isEmpty ? [] : rules.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Notes what a field was written on. Where it takes the place of a write that was never sent, it stands on what that
-  /// stood on; a text, which was edited as it showed over what others wrote, on what is there without that write.
+  /// Records on which value a field was written. A write that supersedes one never sent is based on what that one was
+  /// based on. A superseding text, which was edited as it showed merged with the writes of others, is based on what
+  /// the field shows without the superseded write.
   /// - Parameters:
-  ///   - below: what the field shows without the write in whose place it comes.
-  ///   - isOwn: whether that is a pending write of ours.
+  ///   - below: what the field shows without the superseded write.
+  ///   - isOwn: whether that is a pending write of this peer.
   mutating func stand(
     _ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending], over below: FieldValue?, isOwn: Bool
   ) {
     guard let now = seen[field] else { return }
     guard let former = earlier.last(where: { $0.rules[field] != nil }), let formerSeen = former.seen[field] else {
-      // Where there was no value its writer saw the declared default, which is none of what others wrote.
+      // Without a value the writer saw the declared default, which no other peer wrote.
       let isUnset = !isOwn && now.value.isSame(as: nil)
       seen[field] = Seen(
         value: .value(isUnset ? nil : ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn,
@@ -91,8 +98,8 @@ extension Pending {
     if !isSame { seen[field] = Seen(value: .value(below), epoch: now.epoch, version: now.version, isOwn: isOwn) }
   }
 
-  /// What a set becomes over what is there by now.
-  /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
+  /// The value that a set gives the field over the present one.
+  /// - Parameter version: that of the committed value; 0: the field was never written.
   func overlaid(_ value: FieldValue?, _ field: String, _ mine: FieldValue?, at version: Version) -> FieldValue? {
     guard rules[field] == .text, let seen = seen[field], !seen.isUntouched(value, at: version),
       !seen.value.isSame(as: value)
@@ -100,7 +107,7 @@ extension Pending {
     return FieldValue.mergedText(base: seen.base, first: value, second: mine) ?? mine
   }
 
-  /// Puts another value in the place of what was written: it is what the two became.
+  /// Replaces the value that was written by the result of a merge.
   mutating func replace(_ field: String, by value: FieldValue) {
     for index in proposal.operations.indices where proposal.operations[index].field == field {
       proposal.operations[index].value = value
@@ -109,12 +116,12 @@ extension Pending {
     isRewritten = true
   }
 
-  /// Whether the replica holds what this was refused for.
+  /// Whether the replica holds the commit for which the write was refused.
   func hasArrived(in replica: Replica) -> Bool {
     waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
   }
 
-  /// A field of its conditions that has not changed since, and yet is not what its writer saw.
+  /// A field of the conditions whose version is unchanged, although its value is not what the writer saw.
   func fieldSeenAlone(in replica: Replica) -> String? {
     proposal.conditions.first { condition in
       guard let seen = seen[condition.field], let index = replica.index(of: condition.field) else { return false }
@@ -125,28 +132,28 @@ extension Pending {
 
   func value(of field: String) -> FieldValue? { overlay.first { $0.field == field }?.value }
 
-  /// Whether the rules speak of all that is written, so that it may be tried again on another base without harm: a
-  /// merge of the same words is the same text.
+  /// Whether rules cover everything that is written, so that a resend on another base is harmless: merging the same
+  /// words again gives the same text.
   var isRepeatable: Bool {
     proposal.operations.allSatisfy { $0.verb == .set && rules[$0.field] == .text }
   }
 }
 
 extension FieldValue {
-  /// Whether both are the same value, however it is written.
+  /// Whether both are the same JSON value, in whatever notation.
   static func isSame(_ one: FieldValue?, _ other: FieldValue?) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
     return one.isSame(as: other)
   }
 
-  /// The text of a JSON string; "" where there is no value; nil for anything else.
+  /// The text of a JSON string; "" if there is no value; nil for any other value.
   static func text(_ value: FieldValue?) -> String? {
     guard let value else { return "" }
     guard case .string(let text)? = try? value.json else { return nil }
     return text
   }
 
-  /// What two edits of one text become; nil where one of the three is no text.
+  /// The merge of two edits of one text; nil if one of the three is not a text.
   static func mergedText(base: FieldValue?, first: FieldValue?, second: FieldValue?) -> FieldValue? {
     guard let base = text(base), let first = text(first), let second = text(second) else { return nil }
     return FieldValue(json: .string(TextMerge.merge(base: base, first: first, second: second)))

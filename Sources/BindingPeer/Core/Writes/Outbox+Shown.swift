@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// What shows of pending writes, and what is known of one of them or of those over a field.
+/// Queries: what pending writes show, and the state of one write or of those over a field.
 extension Outbox {
-  /// Whether the write makes what lies below it in a field invisible.
+  /// Whether the write hides everything below it in a field.
   private func covers(_ write: Int, _ field: String) -> Bool {
     guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
     return pending[at: write].overlay.indices.contains { index in
@@ -11,12 +11,12 @@ extension Outbox {
     }
   }
 
-  /// The value that shows: the committed one with what is pending laid over, oldest first.
-  /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
+  /// The value that shows: the committed one, overlaid by the pending writes, oldest first.
+  /// - Parameter version: that of the committed value; 0: the field was never written.
   func shown(_ field: String, over committed: FieldValue?, at version: Version) -> FieldValue? {
     guard let writes = over.index(of: field), !over[at: writes].isEmpty else { return committed }
     var value = committed
-    // Of many writes over one field only the last set and what follows it counts.
+    // Of many writes over one field only the last set and those after it count.
     var from = over[at: writes].count - 1
     while from > 0, pending.index(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
     for id in over[at: writes][from...] {
@@ -38,38 +38,38 @@ extension Outbox {
   /// The writes that show, oldest first.
   var overlaid: [WriteID] { pending.elements.filter { !$0.isHidden }.map(\.id) }
 
-  /// The fields that writes lie over, in no order.
+  /// The overlaid fields, in no particular order.
   var fields: [String] { over.indices.filter { !over[at: $0].isEmpty }.map { over.keys[$0] } }
 
-  /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
+  /// Whether no earlier pending write of this peer concerns the field, one that waits for its commit included.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
-  /// Whether no later write of ours lies over the field.
+  /// Whether no later pending write of this peer concerns the field.
   func isLast(_ id: WriteID, over field: String) -> Bool { over[field]?.last == id }
 
   /// The writes over a field, oldest first.
   func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
 
-  /// Whether a write of ours lies over the field.
+  /// Whether a write of this peer overlays the field.
   func isPending(_ field: String) -> Bool {
     over[field]?.contains { id in pending.index(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
   }
 
-  /// Whether the write has no outcome; false if it is not here.
+  /// Whether the write has no outcome; false if it is not in this outbox.
   func isUnacknowledged(_ id: WriteID) -> Bool {
     pending.index(of: id).map { pending[at: $0].isUnacknowledged } ?? false
   }
 
-  /// The number that the write has got; nil if it was never sent.
+  /// The write's number; nil if none is assigned.
   func number(of id: WriteID) -> ProposalNumber? { pending.index(of: id).flatMap { pending[at: $0].number } }
 
-  /// What the write would lay over fields, if the committed values hold that already.
+  /// The operations of a write that the committed values already hold; nil for other writes.
   func overlayIfHidden(_ id: WriteID) -> [FieldOperation]? {
     guard let index = pending.index(of: id), pending[at: index].isHidden else { return nil }
     return pending[at: index].overlay
   }
 
-  /// The last write, if it has no number and all before it have one.
+  /// The last write, if it has no number and the one before it has one.
   var lastUnnumbered: WriteID? {
     guard let last = pending.lastKey, number(of: last) == nil, isUnacknowledged(last) else { return nil }
     return count == 1 || pending.lastKey(before: last).flatMap(number) != nil ? last : nil
@@ -78,10 +78,10 @@ extension Outbox {
   /// The oldest write without an outcome.
   var oldestUnacknowledged: Pending? { pending.elements.first(where: \.isUnacknowledged) }
 
-  /// Whether a write of ours on the field has no outcome.
+  /// Whether a write of this peer over the field has no outcome.
   func isUnacknowledged(_ field: String) -> Bool { over[field]?.contains { isUnacknowledged($0) } ?? false }
 
-  /// The same for the writes with a lower number.
+  /// Whether a write of this peer over the field, with a number below the given one, has no outcome.
   func isUnacknowledged(_ field: String, before number: ProposalNumber) -> Bool {
     over[field]?.contains { id in isUnacknowledged(id) && self.number(of: id).map { $0 < number } ?? false } ?? false
   }

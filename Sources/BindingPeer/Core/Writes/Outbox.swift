@@ -1,33 +1,33 @@
 import BindingProtocol
 
-/// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values,
-/// pending laid over again).
+/// A model's pending writes in order, and which of them overlay which field. After each commit they overlay the
+/// committed values again (a *rebase*).
 struct Outbox: Sendable {
-  /// They are named when they are made, so that is their order.
+  /// By id: ids rise in the order in which writes are made.
   private(set) var pending = SortedArrayMap<WriteID, Pending>()
-  /// Numbers without an outcome, and whose they are.
+  /// The writes in flight by number.
   private var byNumber = SortedArrayMap<ProposalNumber, WriteID>()
-  /// The writes over each field, oldest first; a field over which there were some may have none.
+  /// The writes over each field, oldest first. A list may be empty.
   private(set) var over = IndexedMap<String, [WriteID]>()
-  /// The fields for which an empty list is kept, at most: it is filled again soon where few are written in turn.
+  /// The most fields whose list is kept when it empties: where few fields are written in turn, it soon fills again.
   private static let keptLists = 64
-  /// What may be of use soon, so that with many pending writes not all are looked at for each: writes that may have to
-  /// be sent; numbered ones that may lie over a value.
+  /// Candidates, so that not all of many pending writes are searched: writes that may have to be sent, and numbered
+  /// ones that may overlay a value.
   private var due = MonotonicQueue<WriteID>()
   private var overlaidByNumber = MonotonicQueue<OverlaidWrite>()
-  /// Writes that are committed and wait for the replica.
+  /// Committed writes that wait until the replica reaches their version.
   private var arriving: [WriteID] = []
   private var unacknowledgedCount = 0
   private(set) var lastNumber: ProposalNumber = 0
   /// No later write has a number.
   private var lastNumbered = WriteID(rawValue: 0)
-  /// The committed values hold what was decided of our numbers up to here. A copy of an outbox that lags behind its
-  /// original gives a write such a number only then.
+  /// The committed values hold what was decided of our numbers up to here. Only an outbox copy that lags behind its
+  /// original still assigns such a number.
   private var lastDecided: ProposalNumber = 0
   private(set) var bytes = 0
-  /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
+  /// Writes of earlier runs without an outcome: no write of this run is sent before they end.
   private(set) var carried: Swift.Set<WriteID> = []
-  /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
+  /// The last write with a condition. No write before it is superseded, since the condition may refer to it.
   private var lastConditional: WriteID?
   private struct OverlaidWrite: Hashable, Comparable, Sendable {
     let number: ProposalNumber
@@ -35,12 +35,12 @@ struct Outbox: Sendable {
     static func < (left: OverlaidWrite, right: OverlaidWrite) -> Bool { left.number < right.number }
   }
 
-  /// Whether something may have to be sent: seen without looking at each write.
+  /// Whether something may have to be sent. Does not search the writes.
   var mayBeDue: Bool { due.first != nil }
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
-  /// Writes of this life without an outcome.
+  /// The number of this run's writes without an outcome.
   var unacknowledged: Int { unacknowledgedCount - carried.count }
   var inFlight: Int { byNumber.count }
   /// All writes, oldest first.
@@ -50,15 +50,15 @@ struct Outbox: Sendable {
 
   func id(of number: ProposalNumber) -> WriteID? { byNumber[number] }
 
-  /// The lowest number without an outcome: what a join tells.
+  /// The lowest number without an outcome, which a join sends.
   var lowestUnacknowledged: ProposalNumber {
     byNumber.firstKey ?? lastNumber + 1
   }
 
-  /// Whether there is a number for each write that has none yet, and for one more.
+  /// Whether numbers remain for every write that has none, and for one more.
   var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > count + 1 }
 
-  /// Goes on numbering where an earlier membership of this identity ended.
+  /// Resumes numbering after an earlier membership of this identity.
   mutating func resume(after number: ProposalNumber) { lastNumber = number }
 
   mutating func append(_ write: consuming Pending) {
@@ -93,7 +93,7 @@ struct Outbox: Sendable {
     }
   }
 
-  /// Gives the write the next number: from now on it is what it is (R3).
+  /// Assigns the next number: from now on the write is final (R3).
   mutating func number(_ id: WriteID, in epoch: Epoch) -> ProposalNumber {
     lastNumber += 1
     byNumber[lastNumber] = id
@@ -107,7 +107,8 @@ struct Outbox: Sendable {
     return number
   }
 
-  /// The hub has forgotten our numbers, or the write was converted: it is as if never sent.
+  /// Takes the number away, as if the write had never been sent: the hub forgot our numbers, or the write was
+  /// converted.
   mutating func unnumber(_ id: WriteID) {
     guard let number = number(of: id) else { return }
     byNumber[number] = nil
@@ -117,14 +118,14 @@ struct Outbox: Sendable {
     }
   }
 
-  /// The outcome is known; the write may still lie over the committed value.
+  /// Records that the write is committed at a version; it may still overlay the committed value.
   mutating func decide(_ id: WriteID, at version: Version) {
     if let number = number(of: id) { byNumber[number] = nil }
     carried.remove(id)
     update(id) { $0.committedAt = version }
   }
 
-  /// Takes the write out. Returns what lay over the fields.
+  /// Removes the write. Returns the operations that overlaid fields.
   @discardableResult
   mutating func remove(_ id: WriteID) -> [FieldOperation] {
     guard let write = pending.removeValue(forKey: id) else { return [] }
@@ -140,9 +141,9 @@ struct Outbox: Sendable {
     return write.overlay
   }
 
-  /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are
-  /// the last, and all of whose fields it sets (R3), by the same rules: else a set would end with the
-  /// conflict of one that is compared, or that be compared with what was never committed.
+  /// The writes that a plain set supersedes: plain sets that were never sent, all of whose fields it sets, and that
+  /// are the last over each of those (R3). Their rules must be equal: otherwise a plain set would end with the
+  /// conflict of a compared one, or a compared set would be compared with a value that was never committed.
   func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
     if proposal.operations.count == 1 {
@@ -153,7 +154,7 @@ struct Outbox: Sendable {
     return Swift.Set(fields.compactMap { lastReplaced(in: $0, rules, fields.contains) }).sorted()
   }
 
-  /// The last write over the field, if a set by these rules of all fields that are `meant` makes it needless.
+  /// The last write over the field, if a set of all `meant` fields by these rules supersedes it.
   private func lastReplaced(
     in field: String, _ rules: [String: ConflictRule], _ meant: (String) -> Bool
   ) -> WriteID? {
@@ -165,8 +166,8 @@ struct Outbox: Sendable {
     return last
   }
 
-  /// What is to be sent with the next drain: what has a number, in that order, for the hub decides nothing after one
-  /// that is missing; then the oldest of the others, as far as there is `room` for them.
+  /// The writes to send with the next drain: first the numbered ones in the order of their numbers, because the hub
+  /// decides nothing after a missing number; then the oldest others, at most `room`.
   mutating func toSend(room: Int) -> [WriteID] {
     due.sort()
     while let first = due.first, !isDue(first) { due.removeFirst() }
@@ -181,7 +182,7 @@ struct Outbox: Sendable {
         break
       }
     }
-    // A write that lost a comparison and tries again has a later number than younger ones.
+    // A write that lost a comparison and tries again has a later number than younger writes.
     numbered.sort { $0.number < $1.number }
     return numbered.map(\.write) + others
   }
@@ -190,20 +191,20 @@ struct Outbox: Sendable {
     pending.index(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUnacknowledged } ?? false
   }
 
-  /// The hub may lack all of it.
+  /// Marks all writes for resending: the hub may lack any of them.
   mutating func sendAllAgain() {
     for id in order { update(id) { $0.needsSending = true } }
   }
 
-  /// Sends again what two heartbeats have brought no outcome for (R15).
+  /// Marks for resending what has no outcome after two heartbeats (R15).
   mutating func sendAgain(sentBefore heartbeat: UInt64) {
     for id in Array(byNumber.elements) {
       update(id) { if heartbeat >= $0.sentAtHeartbeat + 2 { $0.needsSending = true } }
     }
   }
 
-  /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
-  /// is hidden again by its mark. Returns what lay over fields that may show another value now.
+  /// Shows decided writes again after a change of epoch, which may have lost them. The last decided number hides
+  /// those that it kept. Returns operations over fields whose shown values may change.
   mutating func unhide() -> [FieldOperation] {
     lastDecided = 0
     var uncovered: [FieldOperation] = []
@@ -217,7 +218,8 @@ struct Outbox: Sendable {
     return uncovered
   }
 
-  /// Hides what the committed values hold already. Returns what lay over fields that may show another value now.
+  /// Hides writes whose effect the committed values hold. Returns operations over fields whose shown values may
+  /// change.
   mutating func hide(upTo lastDecided: ProposalNumber) -> [FieldOperation] {
     self.lastDecided = max(self.lastDecided, lastDecided)
     var uncovered: [FieldOperation] = []
@@ -233,7 +235,8 @@ struct Outbox: Sendable {
     return uncovered
   }
 
-  /// The same for what an earlier life wrote under that tag.
+  /// Hides writes of an earlier run with this tag, up to a number. Returns operations over fields whose shown values
+  /// may change.
   mutating func hide(carriedBy tag: Tag, upTo lastDecided: ProposalNumber) -> [FieldOperation] {
     var uncovered: [FieldOperation] = []
     for id in order {
@@ -246,7 +249,7 @@ struct Outbox: Sendable {
     return uncovered
   }
 
-  /// The writes that the replica has reached, oldest first, which are to be taken out.
+  /// The writes whose commits the replica has reached, oldest first. The caller removes them.
   mutating func takeArrived(by version: Version) -> [WriteID] {
     guard !arriving.isEmpty else { return [] }
     var done: [WriteID] = []

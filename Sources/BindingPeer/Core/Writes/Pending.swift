@@ -1,49 +1,50 @@
 import BindingProtocol
 
-/// A write that has no outcome yet, or whose commit has not arrived.
+/// A write without an outcome, or one whose commit has not arrived.
 struct Pending: Sendable {
   let id: WriteID
   var proposal: Proposal
-  /// What lies over the committed values: the operations, `clear` spelled out by field.
+  /// The operations that overlay the committed values; `clear` is expanded to a deletion of each field.
   var overlay: [FieldOperation]
   let bytes: Int
   let writtenAt: UInt64
-  /// What its writer saw of the fields that it sets; where a rule merged it with what others wrote, what it stands on.
+  /// What its writer saw of each field; after a merge with a write of another peer, what the merged value is based
+  /// on.
   var seen: ByField<Seen>
-  /// By field: how it stands to what others write.
+  /// By field: how the write reacts to what others commit.
   var rules: [String: ConflictRule] = [:]
-  /// By field: what becomes of it when it waited long. Without one it yields.
+  /// By field: what becomes of a plain set that waited long. The default is that it yields.
   var offline: [String: OfflineRule] = [:]
   /// How often it was refused as a conflict and merged.
   var attempts = 0
-  /// How often somebody was asked what becomes of it.
+  /// How often the program was asked to merge it.
   var askings = 0
-  /// It was merged since the outbox noted it.
+  /// It was merged since the outbox recorded it.
   var isRewritten = false
-  /// It is not sent before the replica has reached this version, if the epoch is still that one.
+  /// It is not sent before the replica has reached this version, unless the epoch changes.
   var waitsFor: (epoch: Epoch, version: Version)?
-  /// Somebody is asked what becomes of it.
+  /// The program is being asked to merge it.
   var isAsking = false
   var number: ProposalNumber?
-  /// The life of the log in which it was given that number, as far as was known here.
+  /// The epoch in which the number was assigned, as far as it was known here.
   var numberedIn: Epoch = 0
-  /// Nobody knows what became of it when it was sent first; now it goes again, on what its writer saw.
+  /// The result of its first sending is unknown; it is resent on condition of what its writer saw.
   var isSecondTry = false
   var isVoid = false
-  /// To be sent, or sent again, with the next drain.
+  /// It is to be sent or resent with the next drain.
   var needsSending = true
-  /// It has left once, here or in an earlier life.
+  /// It was sent before, by this run or an earlier one.
   var wasSent = false
   var sentAtHeartbeat: UInt64 = 0
-  /// The heartbeat at which it was first seen to be decided and without an outcome.
+  /// The heartbeat at which it was first found decided but without an outcome.
   var unansweredSince: UInt64?
-  /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
+  /// The committed values hold its effect, or it was refused: it no longer overlays them (R4, R5).
   var isHidden = false
-  /// The hub has committed it; it lies over until the replica reaches that version (R6).
+  /// The version of its commit; it stays in the overlay until the replica reaches that version (R6).
   var committedAt: Version?
-  /// It waited long already when this session took it up.
+  /// It had already waited long when this session started.
   var isOld = false
-  /// Set for what an earlier life of the program wrote: another session sends it, here it only lies over.
+  /// Set for a write of an earlier run: another session sends it; here it is only overlaid.
   var carried: Carried?
 
   struct Carried: Sendable {
@@ -56,23 +57,24 @@ struct Pending: Sendable {
     let value: Sight
     let epoch: Epoch
     let version: Version
-    /// It was a write of ours that was not committed yet.
+    /// It was an uncommitted write of this peer.
     var isOwn = false
-    /// Where the field has no value: what its writer saw all the same, as its declared default, or what it had in an
-    /// earlier life of the log. Others who bring that back have not put it in, so a merge starts from it.
+    /// For a field without a value, what the writer saw all the same: the declared default, or a value of an earlier
+    /// epoch. If another peer restores that value, it is no edit, so a merge starts from it.
     var ground: FieldValue?
 
-    /// What a merge starts from; nil: nothing, or what is not known any more.
+    /// The base of a merge; nil: none, or no longer known.
     var base: FieldValue? { ground ?? value.known }
 
-    /// Whether nobody ever wrote there: its writer saw the declared default, or a write of ours that came to nothing.
+    /// Whether the field was never written: the writer saw the declared default, or a write of ours that was not
+    /// committed.
     /// - Parameters:
-    ///   - value: what is there now.
+    ///   - value: the present value.
     ///   - version: that of the committed value.
     func isUntouched(_ value: FieldValue?, at version: Version) -> Bool { value == nil && version == 0 && !isOwn }
   }
 
-  /// A committed value as a writer saw it; of an earlier life only the digest is known.
+  /// A committed value as a writer saw it; for writes of an earlier run only the digest is known.
   enum Sight: Sendable {
     case value(FieldValue?)
     case digest(UInt64?)
@@ -84,7 +86,7 @@ struct Pending: Sendable {
       }
     }
 
-    /// The value, where it is known.
+    /// The value, if it is known.
     var known: FieldValue? {
       if case .value(let value) = self { value } else { nil }
     }

@@ -1,14 +1,14 @@
-/// One of the places where two rows of letters or words differ: what stands in `old` became what stands in `new`.
+/// One difference between two sequences of letters or words: the range `old` became the range `new`.
 struct RowChange: Equatable, Sendable {
   var old: Range<Int>
   var new: Range<Int>
 
-  /// So many elements at most are put in or taken out one by one; of more, all between the first and the last
+  /// The most single insertions and deletions to search for. Above that, everything between the first and the last
   /// difference counts as replaced.
   static let most = 1_000
 
-  /// The fewest changes that make one row the other (Myers, 1986), in their order; between two of them something is
-  /// kept. A page finds the same ones (`changes` in texts.js), so that both merge a text alike.
+  /// The fewest changes that turn one sequence into the other (Myers, 1986), in order; between two changes something
+  /// is kept. A page computes the same ones (`changes` in texts.js), so that both merge a text alike.
   static func between<Element: Equatable>(_ old: [Element], _ new: [Element]) -> [RowChange] {
     var head = 0
     var (rows, columns) = (old.count, new.count)
@@ -30,11 +30,11 @@ struct RowChange: Equatable, Sendable {
   }
 }
 
-/// How far along `old` one gets with so many changes, by diagonal: the place in `old` less that in `new`.
+/// How far along `old` N changes lead on each diagonal: the index in `old` minus the index in `new`.
 private struct Walk {
   let most: Int
   private var farthest: [(x: Int, change: Int?)]
-  /// Each with the one before it, of those that led to it.
+  /// Each change with its predecessor on the path.
   private var found: [(change: RowChange, before: Int?)] = []
 
   init(most: Int, head: Int) {
@@ -42,7 +42,7 @@ private struct Walk {
     farthest = Array(repeating: (head, nil), count: 2 * most + 3)
   }
 
-  /// One change more than what led to a neighbouring diagonal; the first step is none.
+  /// Extends the path of a neighbouring diagonal by one change. The first step has none.
   mutating func step(_ count: Int, _ diagonal: Int) -> (x: Int, y: Int, change: Int?) {
     let (lower, upper) = (farthest[most + diagonal], farthest[most + diagonal + 2])
     guard count > 0 else { return (upper.x, upper.x, nil) }

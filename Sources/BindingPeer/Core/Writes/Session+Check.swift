@@ -1,8 +1,8 @@
 import BindingProtocol
 
 extension Session {
-  /// Whether the hub could take a proposal at all.
-  /// - Returns: what the proposal counts in bytes.
+  /// Checks that a proposal is within the hub's limits and well-formed.
+  /// - Returns: the bytes that the proposal counts.
   func check(_ proposal: Proposal, ofModelAt index: Int) throws(WriteError) -> Int {
     guard !proposal.operations.isEmpty else { throw .empty }
     guard proposal.operations.count <= limits.maxProposalFields else {

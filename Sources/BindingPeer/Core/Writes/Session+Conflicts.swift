@@ -1,20 +1,20 @@
 public import BindingProtocol
 
 extension Session {
-  /// What became of a write that was to be sent.
+  /// The result of preparing a write for sending.
   enum Preparation { case ready, waits, ended }
 
-  /// Brings a write that was never sent, or was refused as a conflict, up to what is committed now, and lays down on
-  /// what it depends.
+  /// Updates a write that was never sent, or was refused as a conflict, to the committed values, and sets its
+  /// conditions.
   mutating func prepare(
     _ write: WriteID, now: UInt64, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
     guard let found = models[at: index].outbox.pending.index(of: write) else { return .ended }
-    // Most have no rule and are new: those are not copied to be looked at.
+    // Most writes are new and without rules: those are not copied.
     if !isResumed, models[at: index].outbox.pending[at: found].isPlain(at: now, options) { return .ready }
     let pending = models[at: index].outbox.pending[at: found]
     guard !pending.rules.isEmpty else {
-      // An earlier life wrote it over a write of its own that never was committed: what it saw never was.
+      // An earlier run wrote it over an own write that was never committed: what its writer saw never existed.
       if isResumed, let field = pending.fieldSeenAlone(in: models[at: index].replica) {
         end(write, as: .conflict(conflict(about: field, at: index)), at: index)
         return .ended
@@ -24,7 +24,7 @@ extension Session {
     guard !pending.isAsking, pending.hasArrived(in: models[at: index].replica) else { return .waits }
     var conditions: [Condition] = []
     for (field, rule) in pending.ruledFields {
-      // What it was written on is a write of ours that is still under way: then on what that becomes.
+      // It was written over a write of ours that is still pending: wait for that one's outcome.
       guard models[at: index].outbox.isFirst(write, over: field) else { return .waits }
       guard let mine = pending.value(of: field) else { continue }
       let known = models[at: index].replica.field(field)
@@ -48,13 +48,13 @@ extension Session {
       models[at: index].outbox.update(write) {
         $0.seen[field] = .init(value: .value(value), epoch: epoch, version: version, ground: isUntouched ? base : nil)
       }
-      // Of a field that has nothing and was deleted before this replica's snapshot nobody here knows when: it is
-      // compared with the version at which it is known to have nothing, not with "never written".
+      // A field without a value may have been deleted before this replica's snapshot, at an unknown version: the
+      // condition names the version at which it is known to have no value, not "never written".
       conditions.append(
         Condition(field: field, epoch: epoch, version: version > 0 ? version : models[at: index].replica.version))
     }
     models[at: index].outbox.update(write) { $0.proposal.conditions = conditions }
-    // What is kept must be what is sent.
+    // The outbox must hold what is sent.
     if keeps(modelAt: index), let sent = models[at: index].outbox[write], sent.isRewritten || sent.attempts > 0 {
       output.add(.keep(.written(sent.kept(in: models[at: index].id))))
       if sent.isVoid { output.add(.keep(.withdrawn(write))) }
@@ -63,8 +63,8 @@ extension Session {
     return .ready
   }
 
-  /// Has the program merge. Others may write faster than it can be answered: then it is never sent, and would be asked
-  /// for ever.
+  /// Asks the program to merge, at most `maxMergeAttempts` times: others may write faster than it answers, and the
+  /// write would never be sent.
   private mutating func ask(
     _ question: MergeQuestion, of write: WriteID, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
@@ -80,7 +80,7 @@ extension Session {
     return .waits
   }
 
-  /// The answer to `PeerAction.merge`: what the two values become, or nil to give the write up as a conflict.
+  /// Answers `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
   public mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
     for index in models.indices {
       guard let pending = models[at: index].outbox[write], pending.isAsking else { continue }
@@ -90,7 +90,7 @@ extension Session {
         models[at: index].outbox.update(write) {
           $0.isAsking = false
           $0.replace(question.field, by: value)
-          // Should another have been committed while it was asked, it is asked again: the value tells.
+          // If another value was committed meanwhile, the program is asked again: the values differ.
           $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
         models[at: index].touch(question.field)
@@ -102,14 +102,14 @@ extension Session {
     }
   }
 
-  /// Whether a write that was refused as a conflict is tried again. Its number is used up; it gets another.
+  /// Retries a write that was refused as a conflict, if its rule allows it. Its number is used up; it gets another.
   mutating func triesAgain(
     _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, at index: Int, _ output: inout PeerOutput
   ) -> Bool {
     guard let pending = models[at: index].outbox[write], let rule = pending.rules[conflict.field],
       rule != .compareAndSet, !pending.isVoid
     else { return false }
-    // A text needs nobody's answer: a slow writer beside fast ones would lose what it typed, and only for being slow.
+    // Texts merge without asking: a limit would lose what a slow writer typed beside fast ones.
     guard rule == .text || pending.attempts < options.maxMergeAttempts else { return false }
     counters.merged += 1
     models[at: index].outbox.unnumber(write)
@@ -117,18 +117,18 @@ extension Session {
       $0.attempts += 1
       $0.proposal.conditions = []
       $0.waitsFor = (epoch, conflict.version)
-      // A later write of ours may have hidden it, as something that the hub had taken.
+      // A later write of ours may have hidden it as if the hub had applied it.
       $0.isHidden = false
     }
-    // A later life, which has no rules, sends it only on what its writer saw.
+    // A later run has no rules: it sends the write only on condition of what its writer saw.
     if keeps(modelAt: index), let kept = models[at: index].outbox[write]?.kept(in: models[at: index].id) {
       output.add(.keep(.written(kept)))
     }
     return true
   }
 
-  /// Whether a write of which nobody knows what became is tried once more: a plain set, if all that it sets is as its
-  /// writer saw it; then it goes as compare-and-set on that.
+  /// Retries a write whose result is unknown, if it is a plain set and all its fields are as its writer saw them. It
+  /// is resent as compare-and-set on that.
   mutating func triesAgain(afterUnknown write: WriteID, at index: Int, _ output: inout PeerOutput) -> Bool {
     guard !isResumed, let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil,
       !pending.isVoid, pending.rules.isEmpty, pending.proposal.isPlainSet, !models[at: index].isEphemeral,
@@ -139,7 +139,7 @@ extension Session {
       let (name, epoch) = (operation.field, models[at: index].replica.epoch)
       guard let seen = pending.seen[name], models[at: index].outbox.isLast(write, over: name) else { return false }
       let (value, version) = models[at: index].replica.field(name).map { ($0.value, $0.version) } ?? (nil, 0)
-      // In another life the value tells; but a field that has none may have had one in between.
+      // Across epochs values are compared; but a field without a value may have had one in between.
       let isSame = seen.value.isSame(as: value) && (value != nil || version == 0)
       guard seen.epoch == epoch ? seen.version == version : isSame else { return false }
       conditions.append(Condition(field: name, epoch: epoch, version: version))
@@ -161,15 +161,15 @@ extension Session {
       value: known?.value)
   }
 
-  /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
-  /// as compare-and-set on what its writer saw (docs/guide/offline.md).
+  /// Applies the offline rules to a plain set that waited long. Unless they say otherwise it yields to what others
+  /// wrote: it is sent as compare-and-set on what its writer saw (docs/guide/offline.md).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at index: Int) -> Preparation {
     guard let pending = models[at: index].outbox[write], pending.proposal.isPlainSet, !models[at: index].isEphemeral,
       pending.hasWaited(at: now, options)
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let field = models[at: index].replica.field(name) else { return false }
-      // What we ourselves, or our earlier lives, committed meanwhile was written before this.
+      // What this peer, or an earlier run of it, committed meanwhile was written before this.
       guard field.origin.tag != identity.tag, !previousTags.contains(field.origin.tag) else { return false }
       return seen.epoch == models[at: index].replica.epoch
         ? field.version > seen.version : !seen.value.isSame(as: field.value)

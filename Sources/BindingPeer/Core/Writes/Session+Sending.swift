@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What leaves with a drain.
+/// The sending part of a drain.
 extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
@@ -19,7 +19,7 @@ extension Session {
     return entries
   }
 
-  /// Sends what is new, numbering it now (R3), and what has to be sent again; many proposals a frame.
+  /// Sends new writes, which get their numbers now (R3), and those to resend; many proposals per frame.
   mutating func send(now: UInt64, _ output: inout PeerOutput) {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
@@ -35,7 +35,7 @@ extension Session {
         switch numberIfReady(write, &inFlight, now: now, at: index, &output) {
         case .ready: break
         case .ended: continue
-        // What comes after it waits too: a peer's writes to a model arrive in their order.
+        // Later writes wait too: a peer's writes to a model arrive in their order.
         case .waits: break writes
         }
         var size = 0
@@ -68,11 +68,11 @@ extension Session {
     output.add(.send(batch.finish()))
   }
 
-  /// Writes that have a number and no outcome, of all models.
+  /// The number of writes that have a number and no outcome, over all models.
   var writesInFlight: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight } }
 
-  /// The life of the log before which a proposal may have been carried out without being known to the hub; nil: it
-  /// need not be told.
+  /// The current epoch: a proposal numbered in another one may have been applied without the hub knowing it. nil: the
+  /// hub need not be told.
   private func earlierThan(at index: Int) -> Epoch? {
     hubCan(Capability.recovery) && !models[at: index].isEphemeral ? epoch : nil
   }
@@ -81,7 +81,7 @@ extension Session {
     models[at: index].isCurrent && models[at: index].sendsFrom <= now && models[at: index].outbox.carried.isEmpty
   }
 
-  /// Numbers a write (R3), unless it has a number, or has to wait, or has ended.
+  /// Assigns a number to a write (R3) unless it has one, must wait, or has ended.
   mutating func numberIfReady(
     _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
@@ -97,8 +97,8 @@ extension Session {
 }
 
 extension PeerModel {
-  /// Writes a write that has a number into a frame. It changes nothing here; but only what may change the model is
-  /// given it in its place, and all else a copy.
+  /// Encodes a numbered write into a frame. It is `mutating`, though it changes nothing, so that the model is
+  /// accessed in place and not copied.
   fileprivate mutating func propose(
     _ write: WriteID, _ topic: Topic, in epoch: Epoch?, to batch: inout ProposalsWriter?
   ) {

@@ -1,7 +1,7 @@
 public import BindingProtocol
 
 extension Session {
-  /// Lays a proposal over the model at once; it is sent when it can be.
+  /// Overlays the model with a proposal immediately; the proposal is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   public mutating func write(
     _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
@@ -39,7 +39,8 @@ extension Session {
     return write
   }
 
-  /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
+  /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
+  /// Returns false if it has an outcome or is unknown.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
     for index in models.indices {
       guard let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
@@ -59,14 +60,14 @@ extension Session {
     return false
   }
 
-  /// Notes the outcome of a write that is still in its outbox.
+  /// Records the outcome of a write that is still in its outbox.
   mutating func settle(_ write: WriteID, as outcome: Outcome, at index: Int) {
     settled.append((write, models[at: index].id, outcome))
     guard models[at: index].isEphemeral, let pending = models[at: index].outbox[write] else { return }
     models[at: index].claim(pending, after: outcome, as: identity.tag)
   }
 
-  /// Takes a write out of its outbox.
+  /// Removes a write from its outbox.
   mutating func release(_ write: WriteID, at index: Int) {
     models[at: index].touch(models[at: index].outbox.remove(write))
   }
@@ -144,8 +145,8 @@ extension Session {
     models[at: index].record(.outcome)
   }
 
-  /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
-  /// looked at are newer: it lies over until the next commit is here, so that the value does not go back and forth.
+  /// Ends a write as `unchanged`. If its merge would still change the values here, the hub compared it with newer
+  /// ones: it stays in the overlay until the next commit, so that the value does not go back and forth.
   private mutating func keep(_ number: ProposalNumber, at index: Int) {
     guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write),
       models[at: index].lacksMerge(write)
@@ -163,7 +164,7 @@ extension Session {
     end(write, as: outcome, at: index)
   }
 
-  /// The write has its outcome, and no longer lies over the committed values.
+  /// Settles the write and removes it from the overlay.
   mutating func end(_ write: WriteID, as outcome: Outcome, at index: Int) {
     var outcome = outcome
     if models[at: index].outbox[write]?.isSecondTry == true {
@@ -176,7 +177,7 @@ extension Session {
 
   // MARK: Ending a drain
 
-  /// Tells what has changed, one update a model, and sends what can be sent.
+  /// Emits what has changed, one update per model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
     emit(&output)
     if !barriers.isEmpty { askBarriers(now: now, &output) }
@@ -186,7 +187,7 @@ extension Session {
       send(.askHeads, now: now, &output)
     }
     send(now: now, &output)
-    // What could not be sent as it was has ended there.
+    // A write that could not be sent as it was has ended there.
     if !settled.isEmpty { emit(&output) }
     if !owingReports.isEmpty { report(now: now, &output) }
     if owesAlive {
@@ -196,9 +197,9 @@ extension Session {
     for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.unacknowledged == 0 }) { forget(id, &output) }
   }
 
-  /// Tells what the last write to a model has changed, and gives it its number if it can be sent now, so that no later
-  /// one takes its place. Sends nothing: the next `finishDrain` does.
-  /// - Returns: whether that has something to send.
+  /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
+  /// write supersedes it. Sends nothing: the next `finishDrain` does.
+  /// - Returns: whether `finishDrain` may have something to send.
   public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
     emit(&output)
     guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
@@ -215,7 +216,7 @@ extension Session {
   }
 
   private mutating func emit(_ output: inout PeerOutput) {
-    // Few of the models that a peer has joined change in one drain, mostly one: those are put in order, not all.
+    // In one drain few of the joined models change, mostly one: only those are sorted.
     if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
       if models.indices.last(where: { models[at: $0].cause != nil }) == first {
         update(at: first, &output)

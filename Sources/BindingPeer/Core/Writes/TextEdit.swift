@@ -1,12 +1,12 @@
-/// What one writer did to a text at one place: words of it became others. Places count scalars.
+/// One writer's change of a text at one place: words that became others. Ranges count Unicode scalars.
 struct TextEdit {
   var range: Range<Int>
-  /// What stands there instead; nil where only the blanks before a word became more or fewer.
+  /// The new words; nil if only the number of blanks before a word changed.
   var whole: TextPiece?
-  /// What was done to the letters of these words; nil where more was done than letters put in, or taken out.
+  /// The change by letters; nil unless letters were only inserted, or only removed.
   var parts: [TextPiece]?
 
-  /// The edits that make one text the other, in their order.
+  /// The edits that turn one text into the other, in order.
   static func between(_ base: [Unicode.Scalar], _ text: [Unicode.Scalar]) -> [TextEdit] {
     let (range, end) = differing(base, text)
     let (old, next) = (Word.words(of: base[range]), Word.words(of: text[range.lowerBound..<end]))
@@ -36,7 +36,7 @@ struct TextEdit {
       by = change.new.upperBound - done
     }
     keep(upTo: old.count)
-    // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
+    // Nothing was removed overall: the comparison has matched the wrong one of several equal words.
     let removesWhole = edits.contains { !$0.range.isEmpty && $0.parts == nil }
     if removesWhole, Array(old.written).isPart(of: Array(next.written)) {
       return LetterEdits(of: old[...], to: next.written, at: range.lowerBound)?.byWord ?? edits
@@ -44,7 +44,8 @@ struct TextEdit {
     return edits
   }
 
-  /// Where two texts differ, out to the blanks before words, and where that ends in the second.
+  /// The range in which two texts differ, extended to the blanks before words, and the end of that range in the
+  /// second.
   private static func differing(_ old: [Unicode.Scalar], _ next: [Unicode.Scalar]) -> (Range<Int>, end: Int) {
     var start = 0
     var (end, stop) = (old.count, next.count)
@@ -57,20 +58,20 @@ struct TextEdit {
     return (from..<to, stop + to - end)
   }
 
-  /// Where pieces begin that are so long, and where the last ends.
+  /// The offsets at which pieces of these lengths begin, and the end of the last.
   fileprivate static func starts(of lengths: [Int], from start: Int) -> [Int] {
     lengths.reduce(into: [start]) { $0.append($0[$0.count - 1] + $1) }
   }
 }
 
-/// Letters that were put into words, or taken out of them.
+/// Letters that were inserted into words, or removed from them.
 private struct LetterEdits {
   private let before: [Character]
   /// Where the words begin, and the last ends.
   private let words: [Int]
   private var groups: [(words: Range<Int>, parts: [TextPiece])] = []
 
-  /// nil where letters were put in and others taken out.
+  /// nil if letters were both inserted and removed.
   init?(of old: ArraySlice<Word>, to text: String, at start: Int) {
     before = Array(old.written)
     words = TextEdit.starts(of: old.map(\.written.unicodeScalars.count), from: start)
@@ -88,12 +89,12 @@ private struct LetterEdits {
 
   private func isInWord(_ letter: Int) -> Bool { before.indices.contains(letter) && before[letter].isPartOfWord }
 
-  /// The words whose letters these are; none where words were put in.
+  /// The words to which these letters belong; an empty range if words were inserted.
   private func touched(by change: RowChange, _ new: ArraySlice<Character>, at range: Range<Int>) -> Range<Int> {
     let word = (words.lastIndex { $0 <= range.lowerBound }) ?? 0
     let (isFirst, isAfterWord) = (words[word] == range.lowerBound, isInWord(change.old.lowerBound - 1))
     if !range.isEmpty {
-      // Without what parted them two words are one.
+      // Without their separator two words become one.
       let isJoint = isFirst && isAfterWord && isInWord(change.old.upperBound)
       return (isJoint ? word - 1 : word)..<(words.firstIndex { $0 >= range.upperBound } ?? word + 1)
     }
@@ -110,7 +111,7 @@ private struct LetterEdits {
     }
   }
 
-  /// The same, by what words it was done to.
+  /// The edits, grouped by the words that they change.
   var byWord: [TextEdit] {
     let scalars = before.flatMap(\.unicodeScalars)
     return groups.map { group in
@@ -128,9 +129,9 @@ private struct LetterEdits {
   }
 }
 
-/// What is laid in the place of a piece of text.
+/// What replaces a piece of text.
 struct TextPiece {
-  /// Of what is put in at one place, letters of the word before it stand first, those of the word behind it last.
+  /// The order of insertions at one place: letters of the word before it come first, those of the word after it last.
   enum Rank: Int { case afterWord, words, blanks, beforeWord }
 
   let range: Range<Int>
@@ -148,8 +149,8 @@ struct TextPiece {
   }
 }
 
-/// A run of letters and digits, or another character by itself, with the blanks before it; those do not count when
-/// words are compared.
+/// A run of letters and digits, or another single character, with the blanks before it. Comparisons ignore the
+/// blanks.
 struct Word: Equatable {
   let blank: Substring
   let text: Substring
@@ -180,7 +181,7 @@ extension Collection where Element == Word {
 }
 
 extension Collection where Element: Equatable {
-  /// Whether the other has all of these in this order, with others between them or not.
+  /// Whether the other contains all of these elements in this order, possibly with others between.
   func isPart(of other: some Collection<Element>) -> Bool {
     var rest = self[...]
     for one in other where rest.first == one { rest.removeFirst() }

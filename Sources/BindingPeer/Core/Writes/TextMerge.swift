@@ -1,18 +1,19 @@
-/// Three-way merge of one text: what two writers made of it, each without knowing of the other.
+/// Three-way merge of a text: combines two edits that were made without knowledge of each other.
 ///
 /// - Words that either inserted are in the result; words that either deleted are not.
-/// - Where both only put letters into the same words, or took some out of them, the letters of both count.
-/// - Where both replaced the same words in another way, both replacements stand, the first one's before the second's.
-/// - The same words put in at the same place by both count once, also where one of them put in more.
-/// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in texts.js).
+/// - Where both only inserted letters into the same words, or only removed some, the letters of both count.
+/// - Where both replaced the same words differently, both replacements stay, the first before the second.
+/// - Words that both inserted at one place count once, also where one of them inserted more.
+/// - The result depends on the three texts alone, so every peer computes the same; so does a page (`merge` in
+///   texts.js).
 ///
-/// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
-/// that none is torn. Blanks belong to the word behind them. Words are the same where a person sees the same.
+/// Words are runs of letters and digits. Every other character, as a person perceives it, is a word of its own, so
+/// that none is split. Blanks belong to the word after them. Words that look the same to a person are the same.
 enum TextMerge {
   /// - Parameters:
-  ///   - base: what both began with.
-  ///   - first: what came first in the agreed order.
-  ///   - second: what came later, and is laid over the first.
+  ///   - base: the text that both edited.
+  ///   - first: the edit that is first in the agreed order.
+  ///   - second: the later edit, which is applied over the first.
   static func merge(base: String, first: String, second: String) -> String {
     if first.isWritten(as: base) || first.isWritten(as: second) { return second }
     if second.isWritten(as: base) { return first }
@@ -25,7 +26,7 @@ enum TextMerge {
   }
 }
 
-/// Two edits of one text made one.
+/// Merges two edits of one text.
 private struct Weave {
   private struct WriterPiece {
     let writer: Int
@@ -39,9 +40,9 @@ private struct Weave {
 
   private let base: [Unicode.Scalar]
   private var text = ""
-  /// Up to where the base is in the text, or left out.
+  /// Up to here the base was copied or left out.
   private var position = 0
-  /// Words that somebody put in were written last.
+  /// Whether the last piece written was words that a writer inserted.
   private var isWord = false
 
   init(base: [Unicode.Scalar]) { self.base = base }
@@ -59,7 +60,7 @@ private struct Weave {
     return text
   }
 
-  /// Pieces that overlap go by letters where all of them can.
+  /// The pieces in order. Overlapping edits are merged by letters where all of them allow it.
   private static func pieces(of edits: [(writer: Int, edit: TextEdit)]) -> [WriterPiece] {
     let order = edits.indices.sorted {
       (edits[$0].edit.range.lowerBound, $0) < (edits[$1].edit.range.lowerBound, $1)
@@ -92,7 +93,8 @@ private struct Weave {
     return pieces.indices.sorted { key($0) < key($1) }.map { pieces[$0] }
   }
 
-  /// What both put in at one place counts once; words that one has among more are older than those.
+  /// Whether both inserted the same at one place: it counts once. Of words contained in more words the longer
+  /// insertion stays.
   private static func isTwice(_ current: WriterPiece, _ former: WriterPiece?, _ later: WriterPiece?) -> Bool {
     guard current.piece.words != nil else { return former?.piece.text == current.piece.text }
     if let former { return current.words.isPart(of: former.words) }
@@ -106,7 +108,7 @@ private struct Weave {
     position = end
   }
 
-  /// Two writers who each put in a word do not mean one long word.
+  /// Separates words that two writers inserted side by side, which do not mean one long word.
   private mutating func put(_ new: String, isWord isNew: Bool) {
     guard let head = new.first else { return }
     if isNew || isWord, head.isPartOfWord, text.last?.isPartOfWord == true { text += " " }

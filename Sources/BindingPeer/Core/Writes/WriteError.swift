@@ -1,26 +1,26 @@
 public import BindingProtocol
 
-/// Names a write of this process from `write` to its outcome.
+/// Identifies a write of this process from `write` to its outcome.
 public struct WriteID: Hashable, Sendable, Comparable {
   public let rawValue: UInt64
 
   public static func < (left: WriteID, right: WriteID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Why a write was not taken. Nothing of it shows and nothing is sent.
+/// Why a write was rejected. Nothing of it shows and nothing is sent.
 public enum WriteError: Error, Hashable, Sendable {
-  /// The session has ended for good.
+  /// The session has ended permanently.
   case stopped(StopReason)
   /// The model has not been joined.
   case notJoined(model: String)
-  /// The proposal says nothing.
+  /// The proposal has no operations.
   case empty
   case badName(WireError)
-  /// A field may stand once in a proposal.
+  /// A field appears twice in the proposal.
   case duplicateField(String)
-  /// The operation needs a value and has none, or must have none.
+  /// The operation lacks its value, or has one that it must not have.
   case valueMismatch(field: String, Verb)
-  /// The value is not JSON: where it stops being that, and what to write instead.
+  /// The value is not JSON. `problem` says where and what to write instead.
   case notJSON(field: String, problem: String)
   /// `add`, `max` and `min` need a number.
   case notANumber(field: String, problem: String)
@@ -29,13 +29,13 @@ public enum WriteError: Error, Hashable, Sendable {
   case valueTooLarge(field: String, bytes: Int, limit: Int)
   case proposalTooLarge(bytes: Int, limit: Int)
   case tooManyFields(count: Int, limit: Int)
-  /// A proposal carries so many conditions, or entries of metadata, at most.
+  /// The proposal has more conditions, or entries of metadata, than the limit.
   case tooMany(what: String, count: Int, limit: Int)
   case nameTooLong(String, limit: Int)
-  /// It was written because of a commit that was itself written because of another, and so on. `origins` are those who
-  /// answer each other: this peer, and whose value it answers.
+  /// The write answers a commit that itself answered another, and so on. `origins` names the writers that answer each
+  /// other: this peer, and the writer whose value it answers.
   case loop(hops: Int, limit: Int, origins: [String])
-  /// So many writes, or bytes of them, wait already.
+  /// This many writes, with this many bytes, already wait.
   case outboxFull(writes: Int, bytes: Int)
   /// This identity has used up its proposal numbers in this model.
   case numbersUsedUp
