@@ -1,32 +1,32 @@
 public import BindingProtocol
 
-/// Names a wait of this process for others to have applied a version.
+/// Identifies a barrier: a wait of this process until sessions have applied a version.
 public struct BarrierID: Hashable, Sendable {
   let rawValue: UInt64
 }
 
-/// How a wait for others has ended.
+/// How a barrier has ended.
 public enum BarrierEnd: Sendable, Hashable {
-  /// So many sessions, all that were waited for, have applied the version.
+  /// This many sessions, all that were waited for, have applied the version.
   case applied(Int)
-  /// The time was over before; who has not, as far as the hub names them.
+  /// The timeout passed first. Names the sessions that have not applied the version, as far as the hub lists them.
   case missing([String], applied: Int, of: Int)
-  /// The hub, or this session, has as many waits as it may.
+  /// The hub, or this session, has as many barriers as it may.
   case tooMany
-  /// The hub's log has begun another life: what the version stood for may be lost.
+  /// The hub's log has begun another epoch: what the version stood for may be lost.
   case otherEpoch
-  /// The model was left.
+  /// The model was left, or never joined.
   case notJoined
-  /// The hub does not know the question.
+  /// The hub does not support barriers.
   case hubTooOld
-  /// The time was over without an answer from a hub.
+  /// The timeout passed without an answer from a hub.
   case noAnswer
   case stopped(StopReason)
 }
 
-/// A wait, from `awaitApplied` to its end.
+/// A barrier, from `awaitApplied` to its end.
 struct PeerBarrier: Sendable {
-  /// How long after the time is over the hub's word on who is missing is waited for, milliseconds.
+  /// How long after the timeout the hub's list of missing sessions is waited for, in milliseconds.
   static let graceMilliseconds: UInt64 = 1_000
 
   let model: String
@@ -36,23 +36,23 @@ struct PeerBarrier: Sendable {
   /// 0: all.
   let count: UInt32
   let deadline: UInt64
-  /// Under which the hub was asked, on this connection.
+  /// The request that asked the hub on this connection; nil: not asked yet.
   var request: UInt32?
 
   var endsAt: UInt64 { request == nil ? deadline : deadline + PeerBarrier.graceMilliseconds }
 }
 
 extension Session {
-  /// Whether the hub knows barriers and reports.
+  /// Whether the hub supports barriers and reports.
   var hubAsks: Bool { welcome?.capabilities.contains(Capability.applied) ?? false }
 
   // MARK: Waiting for others
 
-  /// Waits until others have applied a version. It ends once, with `PeerAction.awaited`; without a hub it is asked
-  /// when there is one, and again after a reconnect, for the time that is left.
+  /// Waits until sessions have applied a version. Ends once, with `PeerAction.awaited`. Without a hub the request is
+  /// sent when there is one, and again after a reconnect, for the time that is left.
   /// - Parameters:
-  ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and live on.
-  ///   - timeoutMilliseconds: how long at most.
+  ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and stay alive.
+  ///   - timeoutMilliseconds: the longest wait.
   public mutating func awaitApplied(
     _ version: Version, of model: String, count: UInt32, timeoutMilliseconds: UInt64, now: UInt64
   ) -> BarrierID {
@@ -64,10 +64,10 @@ extension Session {
     return id
   }
 
-  /// Waits no longer, and tells nothing of it.
+  /// Stops waiting; no `PeerAction.awaited` follows.
   public mutating func stopWaiting(_ id: BarrierID) { barriers[id] = nil }
 
-  /// Puts the questions that have not been put on this connection.
+  /// Sends the barriers that were not sent on this connection.
   mutating func askBarriers(now: UInt64, _ output: inout PeerOutput) {
     for id in barriers.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard var barrier = barriers[id], barrier.request == nil else { continue }
@@ -113,12 +113,12 @@ extension Session {
     }
   }
 
-  /// Ends those whose time is over.
+  /// Ends the barriers whose time is over.
   mutating func endBarriers(now: UInt64, _ output: inout PeerOutput) {
     for (id, barrier) in barriers where barrier.endsAt <= now { end(id, as: .noAnswer, &output) }
   }
 
-  /// Ends those of a model that is left.
+  /// Ends the barriers of a model that was left.
   mutating func endBarriers(of model: String, _ output: inout PeerOutput) {
     for (id, barrier) in barriers where barrier.model == model { end(id, as: .notJoined, &output) }
   }
@@ -132,18 +132,18 @@ extension Session {
     output.add(.awaited(id, end))
   }
 
-  // MARK: Saying what is here
+  // MARK: Reporting applied versions
 
-  /// The hub wants to know when a model has this version.
+  /// Records that the hub wants a report once a model has this version.
   mutating func asked(_ id: String, for version: Version) {
     guard let index = models.index(of: id), !models[at: index].asked.contains(version) else { return }
-    // Past it the hub's next heartbeat asks again.
+    // Above the limit the hub's next heartbeat asks again.
     if models[at: index].asked.count == PeerModel.maxAsked { models[at: index].asked.removeLast() }
     models[at: index].asked.append(version)
     owingReports.insert(id)
   }
 
-  /// The model has been taken anew, since it was another than the hub's.
+  /// Records that a diverged replica was replaced.
   mutating func recordHealed(at index: Int) {
     guard models[at: index].isHealing else { return }
     models[at: index].isHealing = false
@@ -151,7 +151,7 @@ extension Session {
     if hubAsks { asked(models.keys[index], for: 0) }
   }
 
-  /// Tells the hub which versions are here, of the models that it asked for and that have what it asked.
+  /// Reports the applied versions of the models that the hub asked for, once they have reached what it asked.
   mutating func report(now: UInt64, _ output: inout PeerOutput) {
     var entries: [AppliedEntry] = []
     for id in owingReports.sorted() {

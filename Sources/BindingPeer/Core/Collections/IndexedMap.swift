@@ -1,17 +1,16 @@
-/// Elements by key, in one array: parts of them are read and changed in place, while a dictionary gives only whole
-/// copies.
+/// Elements by key, in one array: their parts are read and changed in place, where a dictionary would copy them.
 ///
-/// Their order is that of entering, until one is taken out.
+/// They are in order of insertion until one is removed.
 struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   private(set) var keys: ContiguousArray<Key> = []
   private var list: ContiguousArray<Element> = []
-  /// Empty as long as there are few: those are compared sooner than one is hashed.
+  /// Empty while there are few keys: those are compared faster than one is hashed.
   private var indexByKey: [Key: Int] = [:]
   private static var few: Int { 8 }
 
   var count: Int { list.count }
   var isEmpty: Bool { list.isEmpty }
-  /// The places of all, for `subscript(at:)`.
+  /// The indices of all elements, for `subscript(at:)`.
   var indices: Range<Int> { list.indices }
 
   func index(of key: Key) -> Int? { keys.count <= IndexedMap.few ? keys.firstIndex(of: key) : indexByKey[key] }
@@ -32,7 +31,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     }
     _modify {
       let index = index(of: key)
-      // Moved out and in again, so that nothing of it is copied while it changes.
+      // Moved out and back in, so that no part of it is copied while it changes.
       var element = index.map { takeOut($0) }
       defer {
         switch (element.take(), index) {
@@ -46,7 +45,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     }
   }
 
-  /// Changed in place; `value` stands where there was nothing.
+  /// The element, changed in place; `value` is inserted if there is none.
   subscript(key: Key, default value: @autoclosure () -> Element) -> Element {
     _read { yield index(of: key).map { list[$0] } ?? value() }
     _modify {
@@ -57,7 +56,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
 
   mutating func removeValue(forKey key: Key) -> Element? { index(of: key).map { close($0) } }
 
-  /// Where the element is; `value` is put there where there was nothing.
+  /// The index of the element; `value` is inserted if there is none.
   mutating func findOrInsert(_ key: Key, _ value: @autoclosure () -> Element) -> Int {
     if let index = index(of: key) { return index }
     append(value(), key)
@@ -74,7 +73,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     }
   }
 
-  /// Takes the element out, for a while or for good; the last one stands in its place.
+  /// Takes the element out, temporarily or permanently; the last one moves to its index.
   private mutating func takeOut(_ index: Int) -> Element {
     list.withUnsafeMutableBufferPointer { $0.swapAt(index, $0.count - 1) }
     return list.removeLast()
@@ -92,7 +91,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     return element
   }
 
-  /// The element at that place is out, and the last one stands there.
+  /// Removes the key of an element that was taken out, to whose index the last one has moved.
   private mutating func forget(_ index: Int) {
     if keys.count > IndexedMap.few {
       indexByKey[keys[keys.count - 1]] = index

@@ -1,12 +1,12 @@
-/// What is mostly entered in rising order and taken out from the front, without being moved each time.
+/// A queue whose elements mostly arrive in rising order and leave at the front, without moving the others each time.
 ///
-/// Nothing is searched for: what no longer counts stays until it comes to the front.
+/// It is not searched: an obsolete element stays until it reaches the front.
 struct MonotonicQueue<Element: Hashable & Comparable & Sendable>: Sendable {
   private var elements: [Element] = []
   private var head = 0
   private var isSorted = true
 
-  /// What was entered and not taken out, rising after `sort`.
+  /// The elements, in rising order after `sort`.
   var all: ArraySlice<Element> { elements[head...] }
   var first: Element? { head < elements.count ? elements[head] : nil }
 
@@ -18,7 +18,7 @@ struct MonotonicQueue<Element: Hashable & Comparable & Sendable>: Sendable {
     elements.append(element)
   }
 
-  /// Puts late ones in their place, and what was entered twice there once.
+  /// Moves late elements to their place and removes duplicates.
   mutating func sort() {
     guard !isSorted else { return }
     elements = Set(all).sorted()

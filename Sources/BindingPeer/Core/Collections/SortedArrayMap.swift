@@ -1,41 +1,41 @@
-/// Elements in the order of their keys, which mostly come rising and go from the front: found by halving, which is
-/// sooner than hashing a number, and changed in place.
+/// Elements in the order of their keys, which mostly arrive in rising order and leave at the front. Binary search is
+/// faster than hashing a number, and elements are changed in place.
 ///
-/// The elements lie in one array without gaps; who is where stands in another, in the order of the keys.
+/// The elements are in one array without gaps; another array, in the order of the keys, holds their indices.
 struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   private struct Entry: Sendable {
     let key: Key
-    /// In `list`; negative: it was taken out.
+    /// The index in `list`; negative: removed.
     var index: Int
   }
   private var list: ContiguousArray<Element> = []
-  /// The keys of the elements, by place.
+  /// The key of each element of `list`.
   private var owners: ContiguousArray<Key> = []
   private var entries: ContiguousArray<Entry> = []
-  /// All before it were taken out; the one there and the last one were not.
+  /// The entries before it were removed; the one at it and the last one were not.
   private var head = 0
 
   var count: Int { list.count }
   var isEmpty: Bool { list.isEmpty }
 
-  /// The least key.
+  /// The lowest key.
   var firstKey: Key? { head < entries.count ? entries[head].key : nil }
 
-  /// The greatest key.
+  /// The highest key.
   var lastKey: Key? { entries.last?.key }
 
-  /// The greatest key below one that is here.
+  /// The highest key below one that is present.
   func lastKey(before key: Key) -> Key? {
     entry(of: key).flatMap { entries[head..<$0].last { $0.index >= 0 }?.key }
   }
 
-  /// All keys, rising. Look at few of them lazily.
+  /// All keys in rising order, lazily.
   var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.index >= 0 }.map(\.key) }
 
-  /// All elements, in the order of their keys.
+  /// All elements in the order of their keys, lazily.
   var elements: some Sequence<Element> { entries[head...].lazy.filter { $0.index >= 0 }.map { list[$0.index] } }
 
-  /// Where the element is, for `subscript(at:)`, until another one is entered or taken out.
+  /// The index of an element for `subscript(at:)`, valid until the next insertion or removal.
   func index(of key: Key) -> Int? {
     guard let entry = entry(of: key), entries[entry].index >= 0 else { return nil }
     return entries[entry].index
@@ -62,10 +62,10 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   mutating func removeValue(forKey key: Key) -> Element? {
     guard let entry = entry(of: key), case let index = entries[entry].index, index >= 0 else { return nil }
     entries[entry].index = -1
-    // The last one stands in its place.
+    // The last element moves to its index.
     let last = list.count - 1
     if index < last {
-      // In memory, for else both would be copied.
+      // Swapped in the buffer, since otherwise both would be copied.
       list.withUnsafeMutableBufferPointer { $0.swapAt(index, last) }
       owners.swapAt(index, last)
       if let moved = self.entry(of: owners[index]) { entries[moved].index = index }
@@ -84,7 +84,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   mutating func removeAll() { self = SortedArrayMap() }
 
-  /// Puts in what was not here.
+  /// Inserts an element whose key is not present.
   mutating func insert(_ element: consuming Element, for key: Key) {
     let entry = Entry(key: key, index: list.count)
     list.append(element)
@@ -96,7 +96,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   private func entry(of key: Key) -> Int? {
     guard head < entries.count else { return nil }
-    // The oldest and the newest are those that are asked for most.
+    // The oldest and the newest are looked up most.
     if entries[head].key == key { return head }
     if entries[entries.count - 1].key == key { return entries.count - 1 }
     let index = position(of: key)
@@ -124,7 +124,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
     }
   }
 
-  /// Those that are not at the front are closed once they are many.
+  /// Closes gaps behind the front once there are many.
   private mutating func closeGaps() {
     guard entries.count - head > 2 * list.count + 64 else { return }
     entries.removeAll { $0.index < 0 }

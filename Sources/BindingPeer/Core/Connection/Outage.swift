@@ -1,6 +1,6 @@
-/// A time without a hub, which is worth a line once it is not just a moment.
+/// A time without a hub, reported once it lasts longer than a restart of the hub.
 struct Outage: Sendable {
-  /// A hub that starts anew is back by then.
+  /// A hub that restarts is back by then.
   static let noticeableMilliseconds: UInt64 = 500
 
   private enum State: Sendable {
@@ -12,19 +12,19 @@ struct Outage: Sendable {
 
   init(since now: UInt64) { state = .unnoticed(since: now) }
 
-  /// When it has to be said.
+  /// When the outage should be reported.
   var deadline: UInt64 {
     if case .unnoticed(let since) = state { since + Outage.noticeableMilliseconds } else { .max }
   }
 
-  /// Whether it is to be said now; true once.
+  /// Whether the outage should be reported now. Returns true once.
   mutating func shouldReport(at now: UInt64) -> Bool {
     guard now >= deadline else { return false }
     state = .reported
     return true
   }
 
-  /// A hub has spoken. Whether it was said that none does.
+  /// Ends the outage: a hub has answered. Returns whether the outage was reported.
   mutating func end() -> Bool {
     defer { state = .over }
     if case .reported = state { return true }

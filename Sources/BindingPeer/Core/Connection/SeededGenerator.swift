@@ -2,6 +2,7 @@
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var position: UInt64
 
+  /// Creates a generator; equal seeds give equal numbers.
   public init(seed: UInt64) { position = seed }
 
   /// SplitMix64.
@@ -22,8 +23,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 }
 
-/// The pause before the next connection: doubles with each try and is drawn between its half and its whole, so that
-/// the peers of a hub that went down do not all come back at once.
+/// The pause before the next connection. It doubles with each try and is drawn between half and all of that, so that
+/// the peers of a hub that went down do not all return at the same moment.
 struct Backoff: Sendable {
   private var tries: UInt64 = 0
 

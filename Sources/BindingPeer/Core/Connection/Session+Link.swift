@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension Session {
-  /// A new request connection is there: says hello under a new session number.
+  /// A new request connection is open: sends hello under a new session number.
   public mutating func opened(now: UInt64, into output: inout PeerOutput) {
     guard !phase.isStopped else { return }
     counters.connections += 1
@@ -16,7 +16,7 @@ extension Session {
     send(.hello(hello), now: now, &output)
   }
 
-  /// The connection is gone, or could not be opened: tries again after a pause.
+  /// The connection was lost or could not be opened: retries after a pause.
   public mutating func lost(now: UInt64, into output: inout PeerOutput) {
     reopen(.lost, now: now, &output)
   }
@@ -36,7 +36,7 @@ extension Session {
     output.add(.open(afterMilliseconds: pause))
   }
 
-  /// Everything that belonged to the connection is void; replicas and pending writes stay.
+  /// Discards everything that belonged to the connection; replicas and pending writes stay.
   private mutating func detach() {
     if phase == .live { silentSince = lastReceivedAt }
     welcome = nil
@@ -73,16 +73,16 @@ extension Session {
     for id in models.keys.sorted() {
       settleAll(in: id, as: .unknown("this peer has stopped"))
     }
-    // They end for this program, not for the outbox: its next life sends them. Under another's tag nobody can.
+    // The writes end for this program, not for the outbox: the next run sends them. Under another's tag no run can.
     if reason != .notYours { settledRecorded = settled.count }
     output.add(.close)
   }
 
-  /// Ends politely: what is unacknowledged ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is
-  /// to remember this identity, and hears nothing.
+  /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
+  /// the hub is not notified, so that it remembers this identity.
   public mutating func bye(now: UInt64, into output: inout PeerOutput) {
     if phase == .live, !keepsOutbox || unconfirmed == 0 {
-      // An identity whose outcomes are all confirmed is forgotten at once.
+      // The hub forgets an identity immediately once all its outcomes are confirmed.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
       if !entries.isEmpty { send(.alive(Alive(heartbeat: lastHeartbeat, entries: entries)), now: now, &output) }
     }
@@ -117,8 +117,8 @@ extension Session {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
     }
     if let epoch, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now),
-      // Most of a new life of the log, with what this peer wrote, may be the same. A hub that says how long it
-      // remembers has forgotten nobody before; of one that does not, what was numbered goes again as it is.
+      // A new epoch of the log may hold most of what this peer wrote. A hub that announces how long it remembers
+      // identities forgets none earlier; for one that does not, numbered writes are resent unchanged.
       epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
     {
       forgetNumbers(&output)
@@ -145,7 +145,7 @@ extension Session {
     }
   }
 
-  /// The replicas are of another log: they are laid aside, and nothing of them is shown or sent.
+  /// The replicas belong to another log: sets them aside; nothing of them is shown or sent.
   private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
     output.add(.notice(.otherLog(old: old, new: new)))
     epoch = nil
@@ -157,13 +157,13 @@ extension Session {
     }
   }
 
-  /// R11: whether a hub that does not know us may have forgotten what it decided of ours. It has the marks of everybody
-  /// who had a session as long back as it says; so of one whose first number left later it has never decided anything,
-  /// or only in models that are gone, whose outcomes were all confirmed. What waits has never arrived, and goes again
-  /// as it is.
+  /// R11: whether a hub that does not know this identity may have forgotten its decisions. A hub keeps the last
+  /// decided numbers of all identities that had a session within the time that it announces. If this peer's first
+  /// number is more recent, the hub has decided none of its writes, or only in models that are gone, whose outcomes
+  /// were all confirmed. What is pending has then never arrived, and is resent unchanged.
   ///
-  /// The time is the longer of what this clock tells, which may have slept, and of what the hub's own tells; half of
-  /// what the hub remembers is left for clocks that do not run alike. How long an earlier life waited no clock tells.
+  /// The elapsed time is the longer of two: by this clock, which may have slept, and by the hub's. Half of the
+  /// announced time is a margin for clocks of different speed. How long an earlier run waited is unknown.
   private func mayBeForgotten(by welcome: Welcome, now: UInt64) -> Bool {
     guard !isResumed else { return true }
     guard let first = firstNumbered else { return false }
@@ -171,8 +171,8 @@ extension Session {
     return max(now - min(first.now, now), byHub) >= UInt64(max(welcome.limits.identityMilliseconds, 0)) / 2
   }
 
-  /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what
-  /// their writer saw; of the rest nobody can say what became of it.
+  /// R11: the hub no longer knows which of our numbers it decided. Texts are merged again and plain sets are resent
+  /// as compare-and-set on what their writer saw; the result of other writes is unknown.
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
     output.add(.notice(.unknownIdentity))
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
@@ -182,8 +182,8 @@ extension Session {
           continue
         }
         if pending.isVoid || pending.isHidden {
-          // What was taken back is not to be carried out again, and `expired` would say that it never was. What a mark
-          // has told to be decided stands in the values that are here, or was refused.
+          // A withdrawn write must not be applied again, and `expired` would claim that it never was. A write that
+          // the hub has decided is in the values here, or was refused.
           end(write, as: .unknown("the hub has forgotten this peer"), at: index)
         } else if pending.isRepeatable {
           models[at: index].outbox.unnumber(write)
@@ -206,9 +206,9 @@ extension Session {
     }
   }
 
-  /// What a write is compared with that the hub may have carried out and forgotten. That a field was never written says
-  /// too little: it may have been, and deleted, and its model removed. It is compared with the version at which it is
-  /// known to have nothing; nil: none is known.
+  /// The conditions for resending a write that the hub may have applied and forgotten. "Never written" is too weak a
+  /// condition: the field may have been written and deleted, and its model removed. The condition names the version
+  /// at which the field is known to have no value; nil if none is known.
   private func conditions(on write: Pending, at index: Int) -> [Condition]? {
     let replica = models[at: index].replica
     var conditions = Session.conditions(on: write)
@@ -259,7 +259,7 @@ extension Session {
   private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.heartbeatMilliseconds ?? 1_000) + 1_000 }
   private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
 
-  /// Does what is due by now.
+  /// Performs what is due at this time.
   public mutating func tick(now: UInt64, into output: inout PeerOutput) {
     if !barriers.isEmpty { endBarriers(now: now, &output) }
     if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }

@@ -1,18 +1,18 @@
 public import BindingProtocol
 
-/// What a session wants noted in its outbox before anything that it sends in the same drain leaves.
+/// An entry that a session records in its outbox before any frame of the same drain leaves.
 public enum JournalEntry: Sendable, Equatable {
-  /// A hub was seen; its log, and the life that it is in.
+  /// A hub was seen, with this log in this epoch.
   case welcomed(log: LogID, epoch: Epoch)
   case written(KeptWrite)
-  /// The write has its number, and these conditions (R3); number 0: it has none any more, and nobody knows what became
-  /// of it under the one that it had.
+  /// The write got this number, with these conditions (R3). Number 0: it no longer has one, and its result under the
+  /// former number is unknown.
   case numbered(WriteID, ProposalNumber, conditions: [Condition])
-  /// The hub is asked not to carry it out any more.
+  /// The hub is asked not to apply the write.
   case withdrawn(WriteID)
   case decided(WriteID, Decided)
 
-  /// How a write ended, as the outbox notes it.
+  /// How a write ended, as the outbox records it.
   public enum Decided: UInt8, Sendable, CaseIterable {
     case committed = 1
     case unchanged
@@ -37,47 +37,57 @@ public enum JournalEntry: Sendable, Equatable {
   }
 }
 
-/// A write as an outbox keeps it: all that another life of the program needs to send it to its end.
+/// A write as an outbox keeps it: all that a later run needs to send it and learn its outcome.
 public struct KeptWrite: Sendable, Equatable {
+  /// The write's id in the run that made it.
   public var id: WriteID
+  /// The model's id.
   public var model: String
+  /// The proposal.
   public var proposal: Proposal
-  /// Wall time at which it was made, milliseconds since 1970; 0: not known. Compared only with the same machine's.
+  /// The wall time at which it was made, milliseconds since 1970; 0: unknown. Compared only with the same machine's.
   public var time: UInt64
-  /// What its writer saw of the fields that it concerns, by name.
+  /// What the writer saw of the fields concerned, by name.
   public var seen: [KeptSight]
+  /// The proposal's number; nil: none assigned.
   public var number: ProposalNumber?
+  /// Whether the hub is asked not to apply it.
   public var isWithdrawn = false
-  /// It goes again without being known what became of it under the number that it had.
+  /// It is resent although its result under its former number is unknown.
   public var isSecondTry = false
 }
 
 /// The committed value of a field when a write was made over it.
 public struct KeptSight: Sendable, Equatable {
+  /// The field's name.
   public var field: String
+  /// The epoch that the writer saw.
   public var epoch: Epoch
+  /// The version at which the committed value was set.
   public var version: Version
-  /// FNV-1a-64 of the value's bytes; nil: there was none.
+  /// FNV-1a-64 of the value's bytes; nil: no value.
   public var digest: UInt64?
 }
 
-/// What an earlier life of the program left in its outbox.
+/// What an earlier run of the program left in its outbox.
 public struct PreviousRun: Sendable, Equatable {
-  /// Counts the lives of the file.
+  /// The run's number in the file.
   public var number: UInt32
+  /// The identity under which the run wrote.
   public var identity: Identity
-  /// The hub that it knew.
+  /// The log of the hub that the run knew; nil: none.
   public var log: LogID?
+  /// The epoch of that log; nil: no hub was seen.
   public var epoch: Epoch?
-  /// The highest proposal number that it used in each model.
+  /// The highest proposal number that the run used in each model.
   public var lastNumbers: [String: ProposalNumber] = [:]
-  /// Writes without an outcome, in their order.
+  /// The writes without an outcome, in their order.
   public var writes: [KeptWrite] = []
 }
 
 extension Pending {
-  /// The write as it is kept; the time is the caller's.
-  /// A later life has no rules: there a ruled write counts only if nobody else changed what its writer saw.
+  /// The proposal as it is kept. A later run has no rules: it sends a ruled write on condition that no other peer has
+  /// changed what its writer saw.
   private var keptProposal: Proposal {
     guard !rules.isEmpty, number == nil, proposal.conditions.isEmpty else { return proposal }
     var kept = proposal
@@ -87,6 +97,7 @@ extension Pending {
     return kept
   }
 
+  /// The write as it is kept; the caller sets its time.
   func kept(in model: String) -> KeptWrite {
     KeptWrite(
       id: id, model: model, proposal: keptProposal, time: 0,

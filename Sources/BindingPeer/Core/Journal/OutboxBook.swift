@@ -1,31 +1,36 @@
 public import BindingProtocol
 
-/// The bytes of an outbox file in memory, for a simulation: what a file would hold, without a file.
+/// The bytes of an outbox file in memory, for a simulation.
 public struct OutboxBook: Sendable {
   private var bytes: [UInt8] = OutboxLog.header
 
+  /// An outbox without runs.
   public init() {}
 
+  /// The length in bytes.
   public var count: Int { bytes.count }
 
+  /// Begins a run and returns its number.
   public mutating func begin(_ identity: Identity) -> UInt32 {
     let run = (read?.lastRun ?? 0) + 1
     add(OutboxRecord(run: run, content: .began(identity)))
     return run
   }
 
+  /// Appends an entry of a run. A write gets the wall time, in milliseconds since 1970.
   public mutating func append(_ entry: JournalEntry, run: UInt32, wall: UInt64) {
     guard case .written(var write) = entry else { return add(OutboxRecord(run: run, content: .entry(entry))) }
     write.time = wall
     add(OutboxRecord(run: run, content: .entry(.written(write))))
   }
 
+  /// Records that a run has ended and its identity is no longer used.
   public mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }
 
-  /// As a crash in the middle of writing leaves it.
+  /// Truncates the file, as a crash in the middle of writing does.
   public mutating func cut(to count: Int) { bytes.removeLast(max(bytes.count - count, 0)) }
 
-  /// Opened again: without its torn end, written anew. Gives what is unfinished; nil if it cannot be read.
+  /// Reopens the file: drops a torn end and compacts the rest. Returns the unfinished runs; nil if it cannot be read.
   public mutating func reopen() -> [PreviousRun]? {
     guard var content = read else { return nil }
     _ = content.adoptUnproven()

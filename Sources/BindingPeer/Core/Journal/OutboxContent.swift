@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What an outbox file says by all its records together.
+/// The state that all records of an outbox file add up to.
 struct OutboxContent: Sendable, Equatable {
   private struct Run: Sendable, Equatable {
     var identity: Identity
@@ -16,12 +16,12 @@ struct OutboxContent: Sendable, Equatable {
   }
   private var runs: [UInt32: Run] = [:]
   private(set) var lastRun: UInt32 = 0
-  /// Bytes of the writes without an outcome: what is worth keeping.
+  /// Bytes of the writes without an outcome, which a compacted file keeps.
   private(set) var liveBytes = 0
 
   var isEmpty: Bool { runs.isEmpty }
 
-  /// Takes one record of so many bytes in. What belongs to a life or write that is over changes nothing.
+  /// Applies one record of this many bytes. Records of ended runs and decided writes change nothing.
   mutating func apply(_ record: OutboxRecord, bytes: Int) {
     let number = record.run
     switch record.content {
@@ -37,7 +37,7 @@ struct OutboxContent: Sendable, Equatable {
       runs[number]?.epoch = epoch
     case .entry(.written(let write)):
       guard runs[number] != nil else { return }
-      // A write that was merged with another's is written again.
+      // A write that was merged with another peer's is recorded again.
       let isSecondTry = runs[number]?.writes[write.id]?.isSecondTry ?? false
       runs[number]?.writes[write.id] = write
       runs[number]?.writes[write.id]?.isSecondTry = isSecondTry
@@ -55,7 +55,7 @@ struct OutboxContent: Sendable, Equatable {
     }
   }
 
-  /// The lives that left writes without an outcome, oldest first.
+  /// The runs that left writes without an outcome, oldest first.
   var unfinished: [PreviousRun] {
     runs.sorted { $0.key < $1.key }.filter { !$0.value.writes.isEmpty }.map { number, run in
       PreviousRun(
@@ -64,10 +64,11 @@ struct OutboxContent: Sendable, Equatable {
     }
   }
 
-  /// Before tags were made of secrets they were drawn, and no hub lets anybody speak for such a one. What such a life
-  /// has not sent becomes a life under the tag of its secret; what it has sent stays, for its end to be told.
-  /// - Returns: whether there was anything to move. Then the file has to be written anew, in one step: what stood in it
-  ///   as sent and as not sent may not be mixed up.
+  /// Gives unsent writes of unproven identities a proven one. In older releases tags were drawn at random, not
+  /// derived from secrets, and no hub accepts such a tag. Unsent writes of such a run become a run under the tag of
+  /// its secret; sent ones stay, so that their end is reported.
+  /// - Returns: whether anything was moved. Then the file must be rewritten in one step, so that sent and unsent
+  ///   writes are not mixed up.
   mutating func adoptUnproven() -> Bool {
     let unproven = runs.filter { _, run in
       !run.identity.isProven && run.writes.values.contains { $0.number == nil }
@@ -85,10 +86,10 @@ struct OutboxContent: Sendable, Equatable {
     return !unproven.isEmpty
   }
 
-  /// Forgets the lives in which nothing is left unacknowledged.
+  /// Forgets the runs without unacknowledged writes.
   mutating func forgetFinished() { runs = runs.filter { !$0.value.writes.isEmpty } }
 
-  /// The shortest file that says the same.
+  /// The shortest file with the same content.
   var compacted: [UInt8] {
     var writer = WireWriter()
     writer.raw(OutboxLog.header)

@@ -1,19 +1,19 @@
 import BindingProtocol
 
-/// What an outbox file cannot be read for.
+/// Why an outbox file cannot be read.
 enum OutboxDamage: Error, Equatable {
   case notAnOutbox
   case newerVersion(UInt32)
-  /// A record there does not check, and others follow it: it is no torn end.
+  /// A record fails its check although whole records follow: it is not a torn end.
   case damaged(at: Int)
 }
 
-/// The bytes of an outbox file: a header, then records that are only ever added (docs/reference/outbox-format.md).
+/// The bytes of an outbox file: a header, then records that are only appended (docs/reference/outbox-format.md).
 enum OutboxLog {
   static let magic = Array("bindout\n".utf8)
   static let version: UInt32 = 1
   static let headerBytes = 16
-  /// A checksum and a length stand before each record.
+  /// The checksum and the length before each record.
   static let frameBytes = 8
   static let maxRecordBytes = 67_108_864
 
@@ -36,9 +36,9 @@ enum OutboxLog {
     writer.patch32(at: start, checksum)
   }
 
-  /// Reads a whole file.
-  /// - Returns: what it holds, and where its last whole record ends: what lies behind was being written when its writer
-  ///   died.
+  /// Parses a whole file.
+  /// - Returns: its content, and the offset at which its last whole record ends. Bytes beyond it were being written
+  ///   when the writer died.
   static func parse(_ bytes: UnsafeRawBufferPointer) throws(OutboxDamage) -> (content: OutboxContent, end: Int) {
     var content = OutboxContent()
     guard bytes.count >= headerBytes else {
@@ -53,7 +53,7 @@ enum OutboxLog {
     var offset = headerBytes
     while offset < bytes.count {
       guard let length = wholeRecord(bytes, at: offset) else {
-        // A torn end is the last thing in a file. Wherever a whole record follows, something else has happened.
+        // A torn end is the last thing in a file. If a whole record follows, the damage has another cause.
         for later in offset + 1..<bytes.count where wholeRecord(bytes, at: later) != nil { throw .damaged(at: offset) }
         return (content, offset)
       }
@@ -66,12 +66,12 @@ enum OutboxLog {
     return (content, offset)
   }
 
-  /// The length of the record there, if a whole one is there.
+  /// The length of the whole record at an offset; nil if there is none.
   private static func wholeRecord(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
     guard bytes.count - offset > frameBytes else { return nil }
     let length = Int(little32(bytes, at: offset + 4))
     guard length > 0, length <= maxRecordBytes, length <= bytes.count - offset - frameBytes,
-      // It covers the length too: a length that was changed does not check.
+      // The checksum covers the length too: a changed length fails the check.
       little32(bytes, at: offset)
         == Checksum.crc32c(UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<offset + frameBytes + length]))
     else { return nil }

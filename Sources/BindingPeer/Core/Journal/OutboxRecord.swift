@@ -1,13 +1,13 @@
 import BindingProtocol
 
-/// One record of an outbox file: what happened in which life (docs/reference/outbox-format.md).
+/// One record of an outbox file: an event of one run (docs/reference/outbox-format.md).
 struct OutboxRecord: Sendable, Equatable {
   enum Content: Sendable, Equatable {
     case began(Identity)
     case entry(JournalEntry)
-    /// The highest number used in a model, where no write tells it any more.
+    /// The highest number used in a model, where no remaining write shows it.
     case counted(model: String, last: ProposalNumber)
-    /// All is decided and said: the identity is used no more.
+    /// All writes are decided and reported: the identity is no longer used.
     case left
   }
   var run: UInt32

@@ -1,8 +1,8 @@
 public import BindingProtocol
 
-/// A write of an earlier life that another session sends.
+/// A write of an earlier run, which another session sends.
 struct CarriedWrite: Sendable {
-  /// Its name in this session.
+  /// Its id in this session.
   let id: WriteID
   let tag: Tag
   let kept: KeptWrite
@@ -13,7 +13,7 @@ struct CarriedWrite: Sendable {
 // MARK: Recording
 
 extension Session {
-  /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
+  /// Whether writes to this model are kept. Ephemeral ones are not: a new run claims nothing of an earlier one's.
   func keeps(modelAt index: Int) -> Bool { keepsOutbox && !models[at: index].isEphemeral }
 
   mutating func recordHubAndOutcomes(_ output: inout PeerOutput) {
@@ -28,7 +28,7 @@ extension Session {
     settledRecorded = settled.count
   }
 
-  /// Gives the write the next number, and has that noted before it leaves (R3).
+  /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
   mutating func number(_ write: WriteID, at index: Int, _ output: inout PeerOutput) -> ProposalNumber {
     let number = models[at: index].outbox.number(write, in: epoch ?? 0)
     if let hidden = models[at: index].outbox.overlayIfHidden(write) {
@@ -39,8 +39,8 @@ extension Session {
     return number
   }
 
-  /// It has no number any more, and goes again: a later life, which has no rules, sends what has one only on what its
-  /// writer saw.
+  /// Records that the write has lost its number and is resent: a later run, which has no rules, sends a ruled write
+  /// only on condition of what its writer saw.
   func recordUnnumbered(_ write: WriteID, at index: Int, _ output: inout PeerOutput) {
     guard keeps(modelAt: index), let pending = models[at: index].outbox[write] else { return }
     output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: index].id).proposal.conditions)))
@@ -52,12 +52,12 @@ extension Session {
   }
 }
 
-// MARK: An earlier life
+// MARK: An earlier run
 
 extension Session {
-  /// A session that speaks for an earlier life of this program: it sends what that left in its outbox, unchanged, and
-  /// nothing else (R10). It is as if that life had been cut off from its hub until now.
-  /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine on which that life was.
+  /// Creates a session that speaks for an earlier run of this program: it sends what that run left in its outbox,
+  /// unchanged, and nothing else (R10), as if that run had been cut off from its hub until now.
+  /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine of that run.
   public init(
     resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
@@ -84,7 +84,7 @@ extension Session {
     outboxWrites = run.writes.count
   }
 
-  /// Ends what this session may not send: a hub is there, so the program has had time to ask about it.
+  /// Ends the writes that no session may send. A hub has answered, so the program has had time to ask about them.
   mutating func endDisowned() {
     guard isDisowned else { return }
     for id in models.keys.sorted() {
@@ -93,8 +93,8 @@ extension Session {
     }
   }
 
-  /// The hub answers no number that was confirmed to it. A copy of an outbox may lag behind what its original has
-  /// confirmed since: that such a write was decided is all that can still be known.
+  /// Ends writes that the hub no longer answers. It answers no number whose outcome was confirmed, and a copy of an
+  /// outbox may lag behind what its original has confirmed: all that is known is that the write was decided.
   mutating func endUnanswered() {
     for id in models.keys.sorted() {
       guard let index = models.index(of: id), models[at: index].isCurrent else { continue }
@@ -104,7 +104,7 @@ extension Session {
           if pending.unansweredSince != nil { models[at: index].outbox.update(write) { $0.unansweredSince = nil } }
           continue
         }
-        // Its outcome may be on its way: others' commits, and ours, come over the other connection.
+        // The outcome may be on its way: commits arrive over the other connection.
         guard let since = pending.unansweredSince else {
           models[at: index].outbox.update(write) { $0.unansweredSince = heartbeatsSeen }
           continue
@@ -118,9 +118,9 @@ extension Session {
     }
   }
 
-  /// Lays what an earlier life wrote over its models, below all that is written from now on, of which nothing is sent
-  /// to those models before `carriedEnded` has told the end of each.
-  /// - Returns: the names of those writes here, in their order.
+  /// Overlays models with the writes of an earlier run, below all writes of this run. To those models this run sends
+  /// nothing before `carriedEnded` has reported the end of each.
+  /// - Returns: the ids of those writes in this session, in order.
   public mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
     previousTags.insert(run.identity.tag)
     return run.writes.map { write in
@@ -134,19 +134,19 @@ extension Session {
     }
   }
 
-  /// The other session has sent it under this number.
+  /// The other session has sent the write under this number.
   public mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
     guard let index = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
     carried[id]?[index].number = number
     models[id]?.outbox.update(write) { $0.carried?.number = number }
   }
 
-  /// The other session has its outcome, or has given it up: it lies over until the committed values hold it (R6).
+  /// The other session has the outcome or gave the write up. A committed write stays overlaid until it arrives (R6).
   public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
     guard let index = models.index(of: id), models[at: index].outbox[write] != nil else { return }
-    // What was committed in an epoch that is over is in the present state, or was lost with that epoch.
+    // What was committed in an earlier epoch is in the present state, or was lost with that epoch.
     if case .committed(let epoch, let version) = outcome, epoch >= models[at: index].replica.epoch,
       !models[at: index].holds(version, epoch)
     {
@@ -166,12 +166,13 @@ extension Session {
     }
   }
 
-  /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
+  /// R4 for writes of an earlier run: they leave the overlay; their outcomes come from the session that sends them.
   mutating func recordEarlier(_ tag: Tag, _ number: ProposalNumber, at index: Int) {
     models[at: index].touch(models[at: index].outbox.hide(carriedBy: tag, upTo: number))
   }
 
-  /// Whether it waited so long that it yields to what others wrote. Without a time, or with one that lies ahead: yes.
+  /// Whether a write waited so long that it yields to what others wrote. True if its time is unknown or in the
+  /// future.
   private static func isOld(_ write: KeptWrite, wall: UInt64, _ options: SessionOptions) -> Bool {
     write.time == 0 || write.time > wall || wall - write.time >= options.offlineMilliseconds
   }

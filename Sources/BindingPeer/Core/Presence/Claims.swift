@@ -1,20 +1,20 @@
 import BindingProtocol
 
-/// What a peer has in an ephemeral line by what the hub has decided, each field with the number of the write that says
-/// so, since outcomes come in any order. What has no outcome yet speaks for itself: it is sent again.
+/// The fields that a peer has in an ephemeral model, as the hub decided, each with the number of the deciding write,
+/// since outcomes arrive in any order. Writes without an outcome are not included: they are resent.
 ///
-/// It is kept apart from the replica, which lacks what the hub took away from a peer that it held for gone, or has not
-/// heard of since it started again.
+/// Claims are separate from the replica, which lacks what the hub removed when it took this peer for gone, and what a
+/// restarted hub has not received.
 struct Claims: Sendable {
   private struct Claim: Sendable {
-    /// nil: deleted, or given up.
+    /// nil: deleted or given up.
     var value: FieldValue?
     var number: ProposalNumber
   }
   private var fields: [String: Claim] = [:]
   private var clearedBy: ProposalNumber = 0
 
-  /// What to claim, in the order of the names.
+  /// The fields to claim, in the order of their names.
   var all: [(field: String, value: FieldValue)] {
     fields.compactMap { name, claim in claim.value.map { (name, $0) } }.sorted { $0.field < $1.field }
   }
@@ -25,7 +25,7 @@ struct Claims: Sendable {
 
   var isEmpty: Bool { fields.values.allSatisfy { $0.value == nil } }
 
-  /// The hub has carried the write out, or found nothing to do.
+  /// Applies a write that the hub has committed, or found to change nothing (`isKept`).
   mutating func apply(_ write: Pending, isKept: Bool) {
     guard let number = write.number else { return }
     for operation in write.proposal.operations {
@@ -40,12 +40,12 @@ struct Claims: Sendable {
     }
   }
 
-  /// All outcomes below that number are known: what was deleted need not be remembered.
+  /// Forgets deletions with lower numbers: all outcomes below that number are known.
   mutating func forget(before number: ProposalNumber) {
     fields = fields.filter { $0.value.value != nil || $0.value.number >= number }
   }
 
-  /// Of two writes of a field the later one counts, whichever outcome comes first.
+  /// Records a field's value. The write with the higher number counts, whichever outcome arrives first.
   mutating func record(_ value: FieldValue?, in field: String, by number: ProposalNumber) {
     guard number > clearedBy, fields[field].map({ $0.number <= number }) ?? true else { return }
     fields[field] = Claim(value: value, number: number)

@@ -1,24 +1,24 @@
 public import BindingProtocol
 
-/// Ephemeral lines (protocol.md §9): to a session they are models like others, but for their life and their claims.
+/// Ephemeral models (protocol.md §9). To a session they are models like others, except for their epochs and claims.
 extension Session {
-  /// Whether the present hub can do something that not every hub can.
+  /// Whether the current hub has an optional capability.
   func hubCan(_ capability: String) -> Bool { welcome?.capabilities.contains(capability) ?? false }
 
-  /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
-  /// long as the hub's process.
+  /// The epoch of a model named in a message about several models, which carries the log's epoch: an ephemeral model
+  /// lives as long as the hub's process.
   func modelEpoch(of id: String, ifStored epoch: Epoch) -> Epoch {
     models.index(of: id).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
   }
 
-  /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
-  /// Where it has not, nothing happens there.
+  /// Claims this peer's ephemeral fields again: the hub may have taken it for gone, or may be another process.
+  /// Otherwise the claims change nothing.
   mutating func claimAgain(now: UInt64, _ output: inout PeerOutput) {
     for id in models.keys.sorted() where Names.isEphemeral(id) { claim(in: id, now: now, &output) { _, _ in true } }
   }
 
-  /// The same for what is not there though nothing is under way: its write was decided before the hub took us for gone.
-  /// What it should not have any more is given up, if that has not been done.
+  /// Claims again what is missing although no write is under way: its write was decided before the hub took this peer
+  /// for gone. Gives up the orphaned fields that remain.
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
     for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].isCurrent }) {
       guard let index = models.index(of: id) else { continue }
@@ -30,10 +30,10 @@ extension Session {
     }
   }
 
-  /// In a line that is another now, or has forgotten this peer, nobody knows what became of a write of which only that
-  /// it was decided is known: sent again, it would be carried out behind what was written after it. What it said is
-  /// claimed, but for what a later write took back. Nor does anybody know it of a write that was withdrawn: `expired`
-  /// would say that it was never carried out. What was said before it stands.
+  /// Ends decided writes in a model that was recreated or has forgotten this peer. Their results are unknown, and
+  /// resent they would apply after later writes. Their values are claimed, except those that a later write took back.
+  /// A withdrawn write also ends as unknown, because `expired` would claim that it was never applied; its value is
+  /// not claimed.
   mutating func endDecided(at index: Int) {
     for write in models[at: index].outbox.order {
       guard let pending = models[at: index].outbox[write], pending.number != nil, pending.isUnacknowledged,
@@ -44,8 +44,8 @@ extension Session {
     }
   }
 
-  /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
-  /// gone: nothing of what it had there was said by who joins now.
+  /// Finds this peer's fields from before it joined: the model was left without the hub learning of it, and joined
+  /// again before the hub would have taken this peer for gone. The program has announced none of them since.
   mutating func findOrphanedFields(at index: Int, now: UInt64, _ output: inout PeerOutput) {
     guard models[at: index].isEphemeral, models[at: index].orphanedFields == nil else { return }
     let (replica, tag) = (models[at: index].replica, identity.tag)
@@ -55,8 +55,8 @@ extension Session {
     giveUpOrphanedFields(at: index, now: now, &output)
   }
 
-  /// Deletes them, what cannot be written now with a later heartbeat, but for what the program has said there
-  /// meanwhile.
+  /// Deletes the orphaned fields, except those that the program has written since. What cannot be written now is
+  /// retried with a later heartbeat.
   private mutating func giveUpOrphanedFields(at index: Int, now: UInt64, _ output: inout PeerOutput) {
     guard let found = models[at: index].orphanedFields, !found.isEmpty else { return }
     let (model, tag) = (models[at: index], identity.tag)
@@ -72,13 +72,13 @@ extension Session {
   ) {
     guard let model = models[id] else { return }
     for (field, value) in model.claims.all where !model.outbox.isUnacknowledged(field) && isMissing(field, value) {
-      // Nobody waits for its outcome. Where there is no room for it now, there is later.
+      // No caller waits for the outcome. If the outbox has no room now, a later claim succeeds.
       _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)
     }
   }
 
-  /// The owner's answer to `PeerAction.approve`; nothing is said if the hub was lost since.
-  /// - Parameter reason: why not; nil: it may be carried out.
+  /// Sends the owner's answer to `PeerAction.approve`, unless the connection was lost since.
+  /// - Parameter reason: why the write is refused; nil: it may be applied.
   public mutating func answer(
     _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into output: inout PeerOutput
   ) {
@@ -92,7 +92,7 @@ extension Session {
 }
 
 extension PeerModel {
-  /// A write of this ephemeral line has its outcome.
+  /// Updates the claims by the outcome of a write to this ephemeral model.
   mutating func claim(_ write: Pending, after outcome: Outcome, as tag: Tag) {
     switch outcome {
     case .committed: claims.apply(write, isKept: false)
@@ -101,17 +101,17 @@ extension PeerModel {
     case .refused(let refusal):
       guard let number = write.number else { return }
       for operation in write.overlay {
-        // It is another's by now, or the hub does not take any more what it took once: a description came between.
+        // Another peer owns it by now, or a new description excludes a value that the hub accepted before.
         let isLost =
           refusal.code == .notOwner
           ? replica.isOthers(operation.field, than: tag) : claims.claims(operation.value, in: operation.field)
         if isLost { claims.record(nil, in: operation.field, by: number) }
       }
     case .conflict, .unknown:
-      // Of a withdrawn write nobody knows; what was said before it stands.
+      // The result of a withdrawn write is unknown; earlier values stand.
       guard let number = write.number, !write.isVoid else { return }
       for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
-        // The replica does not have yet what an earlier write says that is still under way.
+        // An earlier write is under way, and the replica does not have its value yet.
         guard !outbox.isUnacknowledged(field, before: number) else { continue }
         claims.record(replica.value(of: field, ifOf: tag), in: field, by: number)
       }
@@ -120,23 +120,23 @@ extension PeerModel {
 }
 
 extension Replica {
-  /// Whether a field of an ephemeral line has the value that its peer claims.
+  /// Whether a field of an ephemeral model has the value that its peer claims.
   func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
     let own = self.value(of: field, ifOf: tag)
     return field == Names.me ? own?.jsonIfValid == value.jsonIfValid : own == value
   }
 
-  /// Whether another peer has a field of an ephemeral line.
+  /// Whether another peer has a field of an ephemeral model.
   func isOthers(_ field: String, than tag: Tag) -> Bool {
     index(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
   }
 
-  /// What a peer has in a field of an ephemeral line; nil: nothing, or it is another's.
+  /// The value that a peer has in a field of an ephemeral model; nil: none, or the field is another peer's.
   func value(of field: String, ifOf tag: Tag) -> FieldValue? {
     guard field == Names.me else {
       return index(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
     }
-    // What a peer says stands in the field of its place.
+    // A peer's announcement is stored in the field of its presence slot.
     let slot = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
       .first { $0["tag"] == .string(tag.description) }
     return slot?["says"].map { FieldValue(json: $0) }
