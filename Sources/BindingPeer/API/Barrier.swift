@@ -1,24 +1,24 @@
 import BindingModel
 public import BindingProtocol
 
-/// Whom a barrier waits for.
+/// The sessions for which a barrier waits.
 public enum Appliers: Sendable, Hashable {
-  /// All sessions that have joined the model when the hub is asked, this one included. One that ends meanwhile, or is
-  /// not heard of for as long as its lease, no longer counts.
+  /// All sessions that have joined the model when the hub is asked, this one included. A session that ends meanwhile,
+  /// or is silent for as long as its lease, no longer counts.
   case all
-  /// So many sessions, whichever they are, this one included.
+  /// This many sessions, this one included, whichever they are.
   case count(Int)
 }
 
-/// Why it is not known that others have applied a version.
+/// Why it is not known that sessions have applied a version.
 public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The time was over before all had it; who has not, by their peers' names, 255 at most.
+  /// The timeout passed first. `by` names the peers that have not applied it, 255 at most.
   case notApplied(by: [String], applied: Int, of: Int)
-  /// The time was over without an answer from a hub.
+  /// The timeout passed without an answer from a hub.
   case noAnswer
-  /// The hub in use is of a version that does not know this.
+  /// The hub does not support barriers.
   case hubTooOld
-  /// This peer, or the hub, waits for as many barriers as it may.
+  /// This peer, or the hub, has as many barriers as it may.
   case tooMany
   /// The hub's log has begun another epoch, in which the version may be missing.
   case otherEpoch
@@ -26,7 +26,7 @@ public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
   case notShared
   /// The peer has stopped.
   case stopped(StopReason)
-  /// The task that waited was cancelled.
+  /// The waiting task was cancelled.
   case cancelled
 
   public var description: String {
@@ -46,18 +46,18 @@ public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SharedModel {
-  /// Waits until others have *applied* a version: it is in their replicas, and reading there gives it or a later one.
-  /// Their observers run on their lanes and may still be about to.
+  /// Waits until other sessions have *applied* a version: it is in their replicas, and reading there gives it or a
+  /// later one. Their observers run on their lanes, and may not have run yet.
   /// ```swift
   /// let version = try await lamp.$level.write(0.8).committed
   /// try await lamp.applied(version, by: .all, timeout: .seconds(2))
   /// ```
-  /// A barrier outlives a lost connection: the hub is asked again, for the time that is left.
+  /// A barrier survives a lost connection: the hub is asked again, for the time that is left.
   /// - Parameters:
-  ///   - version: of this model, in the present life of the hub's log.
-  ///   - timeout: how long at most; up to an hour. Should the hub answer late, it takes up to a second more.
-  /// - Returns: how many sessions have applied it.
-  /// - Throws: `BarrierError`, which names who has not.
+  ///   - version: of this model, in the current epoch of the hub's log.
+  ///   - timeout: the longest wait, up to an hour. If the hub answers late, it takes up to a second more.
+  /// - Returns: the number of sessions that have applied it.
+  /// - Throws: `BarrierError`, which names the sessions that have not applied it.
   @discardableResult
   public func applied(
     _ version: Version, by appliers: Appliers = .all, timeout: Duration
@@ -75,11 +75,11 @@ extension SharedModel {
       state.barriers[barrier] = wait
       return barrier
     }
-    // The link looks at the clock for it from now on.
+    // Wakes the link, which from now on observes the barrier's deadline too.
     runtime.link.wake()
-    // Nil: cancelled.
+    // nil: cancelled.
     let end = await wait.value(otherwise: nil)
-    // Who waits holds the model: leaving it would end the barrier.
+    // Keeps the model joined: leaving it would end the barrier.
     withExtendedLifetime(self) {}
     if end == nil {
       runtime.perform { state, _ in
@@ -102,7 +102,7 @@ extension SharedModel {
 }
 
 extension Model {
-  /// Waits until others have applied a version; see `SharedModel.applied`.
+  /// Waits until other sessions have applied a version, and returns their number; see `SharedModel.applied`.
   @discardableResult
   public func applied(
     _ version: Version, by appliers: Appliers = .all, timeout: Duration
@@ -113,7 +113,7 @@ extension Model {
 }
 
 extension Duration {
-  /// Rounded up; 0 for a negative one.
+  /// In milliseconds, rounded up; 0 for a negative duration.
   var wholeMilliseconds: UInt64 {
     guard self > .zero else { return 0 }
     let (seconds, attoseconds) = components

@@ -1,24 +1,24 @@
 import BindingProtocol
 
-/// What becomes of a field when two peers write it at once: `@Field(policy: .text) var notes = ""`.
+/// What becomes of a field when two peers write it concurrently: `@Field(policy: .text) var notes = ""`.
 ///
-/// A policy chooses the operation that an assignment becomes, which the hub obeys; it is a matter of who writes, so
-/// peers with different policies for one field get along. Without one the later commit wins.
+/// A policy chooses the operation that an assignment becomes, which the hub follows. It concerns the writer alone, so
+/// peers may have different policies for one field. Without a policy the later commit wins.
 public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
   enum Strategy: Sendable {
     case set(ConflictRule?)
     case merge(@Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value)
-    /// The operation's operand, and what shows then, from the new value and the one that showed.
+    /// The operation's operand and the value that then shows, from the new value and the one that showed.
     case operation(Verb, @Sendable (_ new: Value, _ shown: Value) -> (operand: Value, shows: Value))
   }
 
   let strategy: Strategy
-  /// As it stands in the description.
+  /// The policy's name in the description.
   let name: String
   var offlineRule = OfflineRule.yields
 
-  /// The same policy, with another rule for a plain set that waited 10 s or longer for a hub while others changed the
-  /// field: `.lastWrite.offline(.wins)`.
+  /// The same policy with another offline rule: what becomes of a plain set that waited 10 s or longer for a hub
+  /// while others changed the field. Example: `.lastWrite.offline(.wins)`.
   public func offline(_ rule: OfflineRule) -> ConflictPolicy {
     var policy = self
     policy.offlineRule = rule
@@ -28,16 +28,17 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
   /// The later commit wins.
   public static var lastWrite: ConflictPolicy { ConflictPolicy(strategy: .set(nil), name: "lastWrite") }
 
-  /// A write counts only if nobody else changed the field since its writer saw it; else it ends as a conflict.
+  /// A write applies only if no other peer changed the field since its writer saw it; otherwise it ends as a
+  /// conflict.
   public static var compareAndSet: ConflictPolicy {
     ConflictPolicy(strategy: .set(.compareAndSet), name: "compareAndSet")
   }
 
-  /// A conflict is solved by a closure of yours, and sent again, at most 64 times.
+  /// A conflict is resolved by a closure of the program, and its result is sent, at most 64 times.
   ///
-  /// - Parameter solve: gets what this peer saw when it wrote, what it wrote, and what is committed now. It runs on the
-  ///   model's lane, perhaps many times, so let it do nothing but compute. While it runs the model's later writes wait;
-  ///   what was written shows. If it throws, the write ends as a conflict.
+  /// - Parameter solve: gets what this peer saw when it wrote, what it wrote, and what is committed now. It runs on
+  ///   the model's lane, perhaps many times, so it should only compute. Until it returns, the model's later writes
+  ///   wait; the written value shows. If it throws, the write ends as a conflict.
   public static func merge(
     _ solve: @escaping @Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
   ) -> ConflictPolicy {
@@ -46,37 +47,37 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
 }
 
 extension ConflictPolicy where Value == String {
-  /// The words of all writers stand: concurrent edits of one text are merged word by word.
+  /// Keeps the words of all writers: concurrent edits of one text are merged word by word.
   public static var text: ConflictPolicy { ConflictPolicy(strategy: .set(.text), name: "text") }
 }
 
 extension ConflictPolicy where Value: AdditiveArithmetic & FieldCodable {
-  /// Assigning sends the difference, which the hub adds: no increment is lost.
+  /// An assignment sends the difference, which the hub adds: no increment is lost.
   public static var add: ConflictPolicy { ConflictPolicy(strategy: .operation(.add) { ($0 - $1, $0) }, name: "add") }
 }
 
 extension ConflictPolicy where Value: Comparable & FieldCodable {
-  /// The greatest value that anybody wrote wins.
+  /// The greatest value that any peer wrote wins.
   public static var max: ConflictPolicy {
     ConflictPolicy(strategy: .operation(.max) { ($0, Swift.max($0, $1)) }, name: "max")
   }
 
-  /// The least value that anybody wrote wins.
+  /// The least value that any peer wrote wins.
   public static var min: ConflictPolicy {
     ConflictPolicy(strategy: .operation(.min) { ($0, Swift.min($0, $1)) }, name: "min")
   }
 }
 
 extension ConflictPolicy where Value: SetAlgebra & Codable {
-  /// What anybody put in stays: assigning adds what is new, at the hub, and takes nothing out.
+  /// Elements stay: an assignment adds the new ones at the hub, and removes none.
   public static var union: ConflictPolicy {
     ConflictPolicy(strategy: .operation(.union) { ($0.subtracting($1), $0.union($1)) }, name: "union")
   }
 }
 
 extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Value.Element: Hashable & Codable {
-  /// What anybody put into the list stays, each element once and in the hub's order: assigning adds what is new, at
-  /// the hub, and takes nothing out.
+  /// Elements of the list stay, each once and in the hub's order: an assignment adds the new ones at the hub, and
+  /// removes none.
   public static var union: ConflictPolicy {
     ConflictPolicy(
       strategy: .operation(.union) { new, shown in
@@ -87,15 +88,15 @@ extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Valu
   }
 }
 
-/// How a write of one field goes out, besides its operation.
+/// How a write of one field is sent, besides its operation.
 struct WritePolicy: Sendable {
   var ruled: RuledWrite?
   var offline = OfflineRule.yields
-  /// For `.asked`: what two values become; nil to give up.
+  /// For `.asked`: the value that two become; nil to give up.
   var merge: (@Sendable (MergeQuestion) -> FieldValue?)?
 }
 
-/// What an assignment becomes.
+/// The operation and policy that an assignment becomes.
 struct Assignment: Sendable {
   var operation: FieldOperation
   var policy: WritePolicy?
@@ -104,8 +105,8 @@ struct Assignment: Sendable {
 }
 
 extension FieldCell {
-  /// What an assignment of this value becomes, by the field's policy and checked against the declaration, and what
-  /// shows from then on.
+  /// What an assignment of this value becomes by the field's policy, checked against the declaration, and the value
+  /// that then shows.
   func assignment(
     of value: Value, name: String
   ) throws(FieldError) -> (assignment: Assignment, shows: Value) {

@@ -1,21 +1,28 @@
 public import BindingProtocol
 
-/// What is declared of one field (protocol.md §8). Members that this version does not know are kept as they came.
+/// The declaration of one field (protocol.md §8). Members that this version does not know are kept unchanged.
 public struct FieldDescription: Sendable, Equatable {
+  /// The JSON type of the field's values.
   public var type: FieldType
+  /// The least value; nil: no limit.
   public var minimum: JSON?
+  /// The greatest value; nil: no limit.
   public var maximum: JSON?
+  /// The only values that the field takes; empty: any.
   public var choices: [JSON]
-  /// The longest text, in characters as a reader counts them (`String.count`).
+  /// The longest text, in characters as a reader counts them (`String.count`); nil: no limit.
   public var maximumLength: Int?
+  /// The unit of the field's numbers, for people; nil: none.
   public var unit: String?
+  /// The value that the field shows before any is written; nil: none.
   public var defaultValue: JSON?
-  /// What becomes of it when two write at once, as those who declared it do it; nil where the later write wins.
+  /// The conflict policy of the peers that declared the field, by name; nil if the later write wins.
   public var policy: String?
-  /// Whether it stands in the model's ephemeral line.
+  /// Whether the field belongs to the model's ephemeral part.
   public var isEphemeral = false
   var others: [JSON.Member] = []
 
+  /// Creates a description; the defaults allow any value.
   public init(
     type: FieldType = .any, minimum: JSON? = nil, maximum: JSON? = nil, choices: [JSON] = [], maximumLength: Int? = nil,
     unit: String? = nil, defaultValue: JSON? = nil
@@ -29,18 +36,18 @@ public struct FieldDescription: Sendable, Equatable {
     self.defaultValue = defaultValue
   }
 
-  /// What the field takes.
+  /// The values that the field takes.
   var rule: FieldRule {
     FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
       isEphemeral: isEphemeral)
   }
 
-  /// Why `value` does not fit, in words that stand after the field's name, as the hub says it: `7 is not in 0...1`; nil
-  /// if it fits.
+  /// Why `value` does not fit, in the hub's words, to be put after the field's name: `7 is not in 0...1`; nil if it
+  /// fits.
   public func problem(with value: JSON) -> String? { rule.violation(value).map { rule.words($0, of: value) } }
 
-  /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
+  /// What the field takes, in words that complete "takes …", if `value` does not fit; nil if it fits.
   public func allowed(insteadOf value: JSON) -> String? {
     switch rule.violation(value) {
     case nil: return nil
@@ -52,25 +59,28 @@ public struct FieldDescription: Sendable, Equatable {
   }
 }
 
-/// What is declared of a model's fields: the value of its `@description` field.
+/// The declarations of a model's fields: the value of its `@description` field.
 public struct ModelDescription: Sendable, Equatable {
+  /// The described fields by their names on the wire.
   public var fields: [String: FieldDescription]
 
+  /// Creates a description of these fields.
   public init(fields: [String: FieldDescription] = [:]) { self.fields = fields }
 
-  /// Reads a description; what does not have the expected form is passed over, for a newer peer may have written it.
+  /// Reads a description. Parts of an unexpected form are skipped, since a newer peer may have written them.
   public init(_ json: JSON) {
     fields = [:]
     guard case .object(let members)? = json["fields"] else { return }
     for member in members { fields[member.name] = FieldDescription(member.value) }
   }
 
-  /// Whether a field may have that value; fields that are not described may have any.
+  /// Whether a field may have this value; a field without a description may have any.
   func admits(_ value: FieldValue?, for field: String) -> Bool {
     guard let description = fields[field], let json = value?.jsonIfValid else { return true }
     return description.allowed(insteadOf: json) == nil
   }
 
+  /// The description as JSON.
   public var json: JSON {
     .object([
       .init(

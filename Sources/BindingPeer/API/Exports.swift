@@ -1,4 +1,4 @@
-// Whoever binds to shared models speaks of values, versions and outcomes, and composes bindings: one import is enough
-// for that.
+// Programs that bind to shared models use values, versions and outcomes, and compose bindings: one import gives them
+// all.
 @_exported import BindingModel
 @_exported import BindingProtocol

@@ -2,12 +2,12 @@ import BindingProtocol
 
 /// A field of a model: `@Field var level = 0.3`.
 ///
-/// The declared value is the field's *default*: what it shows before anything is known of it, and what the first peer
-/// to share the model proposes as a weak write that yields to any real one. `level` reads and writes the shown value;
-/// `$level` is the field itself (`SharedField`): observe it, bind it, update it, ask for its status.
+/// The declared value is the field's *default*: it shows before anything is known of the field, and the first peer to
+/// share the model proposes it as a weak write, which yields to any real one. `level` reads and writes the shown
+/// value; `$level` is the field itself (`SharedField`): observe it, bind it, update it, read its status.
 ///
-/// Until the model is shared the field is a plain local value that can be observed. Reading and writing is safe on any
-/// thread.
+/// Until the model is shared the field is a plain local value that can be observed. Reading and writing is safe on
+/// any thread.
 @propertyWrapper
 public struct Field<Value: Sendable & Equatable>: Sendable {
   let cell: FieldCell<Value>
@@ -16,13 +16,14 @@ public struct Field<Value: Sendable & Equatable>: Sendable {
   ///
   /// An assignment that the declaration does not allow writes nothing: the value stays, and `$field.status` says why.
   ///
-  /// Reading is tracked: `withObservationTracking`, `Observations { lamp.level }` and SwiftUI views hear when another
-  /// value shows, on the model's lane, and `Derived { lamp.level + 1 }` follows it.
+  /// Reads are tracked: `withObservationTracking`, `Observations { lamp.level }` and SwiftUI views are notified on
+  /// the model's lane when another value shows, and `Derived { lamp.level + 1 }` follows it.
   public var wrappedValue: Value {
     get { cell.value }
     nonmutating set { cell.assign(newValue) }
   }
 
+  /// The field itself: `$level`.
   public var projectedValue: SharedField<Value> { SharedField(cell: cell) }
 }
 
@@ -34,13 +35,13 @@ extension Field where Value: FieldCodable {
   /// @Field(choices: ["warm", "cold"]) var light = "warm"
   /// @Field("colour", policy: .compareAndSet) var color = "red"
   /// ```
-  /// A value that is none of the choices is refused, here and by the hub: `lamp.light: "blue" is not one of …`.
+  /// A value that is not one of the choices is refused, here and by the hub: `lamp.light: "blue" is not one of …`.
   /// - Parameters:
   ///   - wrappedValue: the default.
   ///   - name: its name on the wire, if it is not the property's.
-  ///   - unit: what its numbers count, for people (`"%"`, `"ms"`): pages and terminals show it. It is not checked.
+  ///   - unit: the unit of its numbers, for people (`"%"`, `"ms"`): pages and terminals show it. It is not checked.
   ///   - choices: the only values that it takes; empty for any, or for the cases of an enum that is `CaseIterable`.
-  ///   - policy: what becomes of it when two peers write it at once.
+  ///   - policy: what becomes of the field when two peers write it concurrently.
   public init(
     wrappedValue: Value, _ name: String? = nil, unit: String? = nil, choices: [Value] = [],
     policy: ConflictPolicy<Value> = .lastWrite
@@ -67,8 +68,8 @@ extension Field where Value: FieldCodable {
 }
 
 extension Field where Value: FieldCodable & Comparable {
-  /// Declares a field that takes only the values of `range`: `@Field(0...1, unit: "%") var level = 0.3`. The default
-  /// must lie in it: else the program ends where the model is made.
+  /// Declares a field that takes only the values of `range`: `@Field(0...1, unit: "%") var level = 0.3`. A default
+  /// outside the range stops the program when the model is created.
   public init(
     wrappedValue: Value, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil,
     policy: ConflictPolicy<Value> = .lastWrite
@@ -103,7 +104,7 @@ extension Field where Value: FieldCodable {
 }
 
 extension Field where Value: Codable {
-  /// Declares a field of a `Codable` and `Equatable` type of your own, which travels as that type's JSON:
+  /// Declares a field of a `Codable` and `Equatable` type of the program, encoded as that type's JSON:
   /// ```swift
   /// enum Mood: String, Codable, CaseIterable { case calm, wild }
   /// struct Place: Codable, Equatable { var room = "hall", shelf = 1 }
@@ -113,9 +114,9 @@ extension Field where Value: Codable {
   ///   @Field var place = Place()
   /// }
   /// ```
-  /// An enum that is `CaseIterable` takes its cases only. A struct is one value: `lamp.place.shelf = 2` writes all of
-  /// it, so of two that change parts of it at once the later wins. Parts that change apart from each other are
-  /// better fields of their own.
+  /// An enum that is `CaseIterable` takes only its cases. A struct is one value: `lamp.place.shelf = 2` writes all of
+  /// it, so the later of two concurrent changes to its parts wins. Parts that change independently are better as
+  /// fields of their own.
   @_disfavoredOverload
   public init(wrappedValue: Value, _ name: String? = nil, policy: ConflictPolicy<Value> = .lastWrite) {
     let codec = FieldCodec<Value>.codable
@@ -130,7 +131,7 @@ extension Field where Value: Codable {
 }
 
 extension Field {
-  /// The same declaration in that scope.
+  /// A declaration moved to a scope.
   init(_ field: Field, in scope: FieldScope) {
     let declared = field.cell
     var description = declared.description

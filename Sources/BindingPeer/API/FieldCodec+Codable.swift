@@ -2,8 +2,8 @@ import BindingProtocol
 import Foundation
 
 extension FieldCodec where Value: Codable {
-  /// The coding of any `Codable` type, through Foundation's JSON coders. Members are sorted by name, so that equal
-  /// values are equal on the wire.
+  /// The codec of any `Codable` type, through Foundation's JSON coders. Members are sorted by name, so that equal
+  /// values have equal bytes.
   public static var codable: FieldCodec {
     FieldCodec(type: .any) { value throws(FieldError) in
       let encoder = JSONEncoder()

@@ -1,8 +1,8 @@
 public import BindingProtocol
 
-/// How one field's Swift value and its JSON become each other.
+/// The conversion of one field's Swift value to JSON and back.
 ///
-/// Two ways exist: `FieldCodable` types do it themselves; any other `Codable` type goes through Foundation's coders
+/// `FieldCodable` types convert themselves; any other `Codable` type uses Foundation's coders
 /// (`FieldCodec+Codable.swift`).
 public struct FieldCodec<Value: Sendable>: Sendable {
   /// The JSON type that the description names.
@@ -10,6 +10,7 @@ public struct FieldCodec<Value: Sendable>: Sendable {
   let encode: @Sendable (Value) throws(FieldError) -> FieldValue
   let decode: @Sendable (FieldValue) -> Value?
 
+  /// Creates a codec. `decode` returns nil for a value that does not fit.
   public init(
     type: FieldType, encode: @escaping @Sendable (Value) throws(FieldError) -> FieldValue,
     decode: @escaping @Sendable (FieldValue) -> Value?
@@ -21,7 +22,7 @@ public struct FieldCodec<Value: Sendable>: Sendable {
 }
 
 extension FieldCodec where Value: FieldCodable {
-  /// The coding of a type that knows its own JSON.
+  /// The codec of a `FieldCodable` type.
   public static var direct: FieldCodec {
     FieldCodec(type: Value.fieldType) { value throws(FieldError) in
       FieldValue(json: value.fieldJSON)
@@ -31,16 +32,16 @@ extension FieldCodec where Value: FieldCodable {
   }
 }
 
-/// Why a value cannot be a field's.
+/// Why a value cannot be written to a field.
 public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The value is none that the declaration allows; nothing was written. The problem is said as the hub says it:
-  /// `7 is not in 0...1`.
+  /// The declaration does not allow the value; nothing was written. The problem is in the hub's words: `7 is not in
+  /// 0...1`.
   case doesNotFit(field: String, problem: String)
   /// The value cannot be written as JSON.
   case notEncodable(field: String, problem: String)
-  /// The model was not shared through a peer, or was left again.
+  /// The model was not shared through a peer, or was left.
   case notShared(field: String)
-  /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored line.
+  /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored model.
   case mixed(field: String)
 
   public var description: String {

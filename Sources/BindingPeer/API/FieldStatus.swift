@@ -1,23 +1,23 @@
 public import BindingProtocol
 
-/// How the shown value of a field stands to the truth. Read it from any thread: `lamp.$level.status`; observe it as
-/// `lamp.$level.statuses`. Instants are of this process's clock that stands still while the machine sleeps:
+/// How a field's shown value relates to the hub's. Read it from any thread as `lamp.$level.status`; observe it as
+/// `lamp.$level.statuses`. Instants are of this process's clock that stops while the machine sleeps:
 /// `since.duration(to: .now)` is an age.
 public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
   /// Local only: the model was never shared.
   case local
-  /// Shown is what the hub committed at this version, and the link is up.
+  /// The shown value is what the hub committed at this version, and the link is up.
   case current(version: Version)
-  /// Writes of ours show, the oldest since then, which the hub has not committed yet. `isInFlight`: sent already.
+  /// Writes of this peer show that the hub has not committed, the oldest made at `since`. `isInFlight`: one was sent.
   case pending(isInFlight: Bool, since: SuspendingClock.Instant)
-  /// Our write waits for the hub's go-ahead.
+  /// The hub has deferred a write of this peer.
   case waiting(RetryReason, since: SuspendingClock.Instant)
-  /// Shown is what was committed when the hub was last heard, or the model last complete.
+  /// The shown value was committed when the hub was last heard, or the model last complete.
   case stale(version: Version, since: SuspendingClock.Instant)
-  /// The last write was not carried out, or what came does not fit; the last good value shows.
+  /// The last write was not applied, or a received value does not fit; the last good value shows.
   case problem(FieldProblem)
-  /// As `current`, but others describe the field otherwise than this program declares it: what one side allows, the
-  /// other may refuse.
+  /// The shown value is current, but the model's description differs from this program's declaration: what one
+  /// allows, the other may refuse.
   case mismatch(declared: FieldDescription, described: FieldDescription)
 
   public var description: String {
@@ -34,16 +34,16 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What keeps a field from showing what was assigned or received.
+/// Why a field does not show what was assigned or received.
 public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
-  /// The last write did not get through, here or at the hub: why, in words, and the committed value that stands (nil:
-  /// none). The next value that shows clears it.
+  /// The last write failed, here or at the hub: the reason, in words, and the committed value (nil: none). The next
+  /// value that shows clears it.
   case rejected(String, current: FieldValue?)
-  /// The committed value is of another type than this program declared; the last good value shows, nothing is
+  /// The committed value has another type than this program declared; the last good value shows, and nothing is
   /// overwritten.
   case mismatch(declared: FieldType, found: String)
-  /// This program declares the field otherwise than the model's description, as `FieldStatus.mismatch` says: what shows
-  /// is committed, but what one side allows, the other may refuse. Only in `ModelStatus.problems`.
+  /// The declaration of this program differs from the model's description, as in `FieldStatus.mismatch`: the
+  /// committed value shows, but what one allows, the other may refuse. Only in `ModelStatus.problems`.
   case describedOtherwise(declared: FieldDescription, described: FieldDescription)
 
   public var description: String {
@@ -57,9 +57,9 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension FieldDescription {
-  /// Whether the two allow the same values. Units, defaults and policies allow nothing and forbid nothing.
+  /// Whether the two allow the same values. Units, defaults and policies do not count.
   func allowsSame(as other: FieldDescription) -> Bool { rule.allowsSame(as: other.rule) }
 
-  /// What is allowed, in words.
+  /// The values that are allowed, in words.
   var allowance: String { rule.allowance }
 }

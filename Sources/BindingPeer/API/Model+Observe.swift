@@ -1,11 +1,11 @@
 public import BindingModel
 
 extension Model {
-  /// Hears of the model as a whole, on its lane, as long as `owner` lives, which is held weakly: what is there, then
-  /// what changes, as the pace has it, each with the number of commits that were folded into it.
+  /// Observes the whole model on its lane while `owner` lives, which is held weakly: the present state, then changes
+  /// at the given pace, each with the number of commits coalesced into it.
   ///
-  /// Without a pace: the newest state, once a turn of the lane. A model that was never shared has no commits: nothing
-  /// comes.
+  /// The default pace delivers the newest state, once per turn of the lane. A model that was never shared has no
+  /// commits: nothing is delivered.
   @discardableResult
   public func observe(
     _ pace: Pace<ModelChange> = .latest(every: .zero), on owner: AnyObject,
@@ -14,15 +14,16 @@ extension Model {
     shared?.observe(pace, on: owner, body) ?? ObserverToken {}
   }
 
-  /// As above, until the token is cancelled or released.
+  /// Observes the whole model on its lane until the token is cancelled or released: the present state, then changes
+  /// at the given pace, by default the newest state once per turn of the lane.
   public func observe(
     _ pace: Pace<ModelChange> = .latest(every: .zero), _ body: @escaping @Sendable (ModelChange) -> Void
   ) -> ObserverToken {
     shared?.observe(pace, body) ?? ObserverToken {}
   }
 
-  /// The changes of the model as a whole, for `for await`. Without a pace: the newest state each time the loop comes
-  /// back. It finishes when nobody holds the model any more or the reading task is cancelled.
+  /// The changes of the whole model, for `for await`. The default pace gives the newest state at each iteration. The
+  /// sequence finishes when the model is no longer referenced, or the reading task is cancelled.
   public func changes(_ pace: Pace<ModelChange> = .latest(every: .zero)) -> ModelChanges {
     guard let shared else { return ModelChanges(PacedValues(pace) { _ in ObserverToken {} }) }
     return shared.changes(pace)
@@ -30,8 +31,8 @@ extension Model {
 }
 
 extension SharedModel {
-  /// Hears of the model as a whole, on its lane, as long as `owner` lives, which is held weakly: what is there, then
-  /// what changes, as the pace has it, each with the number of commits that were folded into it.
+  /// Observes the whole model on its lane while `owner` lives, which is held weakly: the present state, then changes
+  /// at the given pace, each with the number of commits coalesced into it.
   @discardableResult
   public func observe(
     _ pace: Pace<ModelChange>, on owner: AnyObject, _ body: @escaping @Sendable (ModelChange) -> Void
@@ -39,15 +40,16 @@ extension SharedModel {
     observe(pace, owner: owner) { change, commits in body(change.counting(commits)) }
   }
 
-  /// As above, until the token is cancelled or released.
+  /// Observes the whole model on its lane until the token is cancelled or released: the present state, then changes
+  /// at the given pace, each with the number of commits coalesced into it.
   public func observe(
     _ pace: Pace<ModelChange>, _ body: @escaping @Sendable (ModelChange) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil) { change, commits in body(change.counting(commits)) }
   }
 
-  /// The changes of the model, for `for await`. The sequence does not keep the model; it finishes when that goes, or
-  /// when the reading task is cancelled.
+  /// The changes of the model at a pace, for `for await`. The sequence does not keep the model alive; it finishes
+  /// when the model is no longer referenced, or the reading task is cancelled.
   public func changes(_ pace: Pace<ModelChange>) -> ModelChanges {
     ModelChanges(
       PacedValues(pace) { [weak self] mailbox in
@@ -67,7 +69,7 @@ extension SharedModel {
   }
 }
 
-/// The changes of a model, as `changes(_:)` gives them.
+/// The changes of a model, as returned by `changes(_:)`.
 public struct ModelChanges: AsyncSequence, Sendable {
   let values: PacedValues<ModelChange>
 

@@ -10,18 +10,19 @@ import BindingProtocol
 /// ```
 /// A model is a struct whose stored properties are all `@Field`. Copies of one value are the same model.
 public protocol Model: Sendable {
-  /// The model as it is declared: each field has its default. A struct has it by itself.
+  /// Creates the model as it is declared: each field has its default. Structs have it without writing it.
   init()
-  /// Says nothing. A class finds here what the compiler tells it.
+  /// Does nothing. If a class conforms, the compiler's message is attached here.
   static func _isStruct()
 }
 
 extension Model {
+  /// Does nothing.
   public static func _isStruct() {}
 }
 
 extension Model {
-  /// The model behind the fields; nil until it was shared.
+  /// The model behind the fields; nil until it is shared.
   public var shared: SharedModel? {
     for child in Mirror(reflecting: self).children {
       if let field = child.value as? any AnyField {
@@ -31,10 +32,10 @@ extension Model {
     return nil
   }
 
-  /// Writes several fields as one commit: one version, one turn at every observer everywhere, or nothing.
+  /// Writes several fields as one commit: one version and one turn of observers everywhere, or nothing.
   ///
   /// Inside the closure the fields read as assigned; outside nothing shows before it ends. Fields of other models are
-  /// written as ever.
+  /// written as usual.
   /// - Throws: what `body` throws (then nothing is written), or `ChangeError`.
   @discardableResult
   public func change(_ body: (Self) throws -> Void) throws -> PendingWrite {
@@ -45,7 +46,7 @@ extension Model {
     return try shared.write(finished.proposal, policies: finished.policies) { finished.accept($0) }
   }
 
-  /// Deletes the model: every field, in one commit. Whoever shares it still sees the declared defaults.
+  /// Deletes the model: every field, in one commit. Programs that share it then show the declared defaults.
   @discardableResult
   public func remove() throws -> PendingWrite {
     guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
@@ -62,7 +63,7 @@ extension Model {
   }
 }
 
-/// A `@Field` of whatever type, as reflection finds it.
+/// A `@Field` of any type, as reflection finds it.
 protocol AnyField {
   var anyCell: any AnyFieldCell { get }
 }

@@ -1,14 +1,16 @@
 public import BindingModel
 import BindingProtocol
 
-/// The models of one type below a prefix, those that exist and those to come: what a list or table shows.
+/// The models of one type below a prefix, existing and future ones, as a list or table shows them.
 ///
-/// A model appears with its first commit and goes when it is deleted. Safe on any thread; observers run on the lane.
+/// A model appears with its first commit and disappears when it is deleted. Safe on any thread; observers run on the
+/// lane.
 public final class ModelCollection<Shared: Model>: Sendable {
+  /// The prefix of the models' ids.
   public let prefix: String
   private let peer: Peer
   private let lane: Lane
-  /// Every model that was announced, with what watches whether it still has fields.
+  /// Every model that was announced, with the observer that checks whether it still has fields.
   private let known: Protected<[String: (model: Shared, token: ObserverToken)]> = Protected([:])
   private let shown: Observable<[String]> = Observable([])
   private let token: Protected<ObserverToken?> = Protected(nil)
@@ -24,21 +26,22 @@ public final class ModelCollection<Shared: Model>: Sendable {
   /// The ids of the models that exist, sorted.
   public var ids: [String] { shown.value }
 
-  /// The models that exist, by their ids' order.
+  /// The models that exist, in the order of their ids.
   public var models: [Shared] {
     let ids = ids
     return known.withLock { known in ids.compactMap { known[$0]?.model } }
   }
 
+  /// The model with this id; nil if none was announced.
   public subscript(id: String) -> Shared? { known.withLock { $0[id]?.model } }
 
-  /// Hears the ids now and each time a model comes or goes.
+  /// Observes the ids, now and each time a model appears or disappears.
   public func observe(_ body: @escaping @Sendable ([String]) -> Void) -> ObserverToken { shown.observe(body) }
 
   /// The ids now, then the newest after each change.
   public var values: Values<[String]> { shown.values }
 
-  /// Makes a model below the prefix; its defaults are written by that.
+  /// Creates a model below the prefix and writes its defaults.
   /// - Parameter name: what follows the prefix in its id.
   @discardableResult
   public func create(_ name: String) async throws(ShareError) -> Shared {
@@ -47,7 +50,8 @@ public final class ModelCollection<Shared: Model>: Sendable {
     return model
   }
 
-  /// Deletes a model, here and everywhere.
+  /// Deletes a model everywhere.
+  /// - Parameter name: what follows the prefix in its id.
   @discardableResult
   public func remove(_ name: String) throws -> PendingWrite {
     let model = try peer.model(prefix + name, on: lane)
@@ -66,7 +70,7 @@ public final class ModelCollection<Shared: Model>: Sendable {
     look(at: id)
   }
 
-  /// A model exists as long as it has a field.
+  /// Updates whether a model exists: it does while it has a field.
   private func look(at id: String) {
     guard let shared = known.withLock({ $0[id]?.model })?.shared else { return }
     let exists = !shared.values.isEmpty

@@ -1,23 +1,25 @@
 import BindingModel
 public import BindingProtocol
 
-/// How a model stands to the hub: `lamp.status`, or observed as `lamp.statuses`. Instants as with `FieldStatus`.
+/// A model's state relative to the hub: `lamp.status`, or observed as `lamp.statuses`. Instants are of the clock that
+/// `FieldStatus` names.
 public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
-  /// Of the committed values.
+  /// The version of the committed values.
   public var version: Version = 0
-  /// Since when the committed values may be old: the hub was last heard then, or the model last complete. Nil while
+  /// Since when the committed values may be stale: the hub was last heard then, or the model last complete. nil while
   /// they are complete and the link is up.
   public var staleSince: SuspendingClock.Instant?
-  /// This peer's writes without an outcome, and how many of them were sent.
+  /// The number of this peer's writes without an outcome.
   public var unconfirmed = 0
+  /// How many of those were sent.
   public var inFlight = 0
   /// Since when the oldest of them waits.
   public var pendingSince: SuspendingClock.Instant?
-  /// Why the hub has put it off, if it has.
+  /// Why the hub has deferred it; nil if it has not.
   public var waiting: RetryReason?
-  /// Why the hub does not let this peer join the model; nil if it does. It is asked again every few seconds.
+  /// Why the hub does not let this peer join the model; nil if it does. The peer asks again every few seconds.
   public var refusal: JoinRefusal?
-  /// Fields that do not show what was assigned or received, or are declared here otherwise than they are described, by
+  /// The fields that do not show what was assigned or received, or whose declaration differs from the description, by
   /// their names on the wire.
   public var problems: [String: FieldProblem] = [:]
 
@@ -38,7 +40,7 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SharedModel {
-  /// How the model stands now. It is tracked as a field's value is.
+  /// The model's state now. Reads are tracked like those of a field's value.
   public var status: ModelStatus { ReadTracking.current == .nobody ? presentStatus : statuses.value }
 
   private var presentStatus: ModelStatus {
@@ -64,7 +66,7 @@ extension SharedModel {
     return .describedOtherwise(declared: cell.description, described: described)
   }
 
-  /// `status`, to be observed on the model's lane.
+  /// `status`, observable on the model's lane.
   public var statuses: Statuses<ModelStatus> {
     let present = broadcaster.withLock { $0 }
     if let present { return Statuses(broadcaster: present, subject: self) }
@@ -77,7 +79,7 @@ extension SharedModel {
     return Statuses(broadcaster: broadcaster, subject: self)
   }
 
-  /// From now on `reporter` is asked to tell whenever its status may be another one.
+  /// From now on `reporter` is asked to report whenever its status may have changed.
   func register(_ reporter: any StatusReporter) {
     runtime.state.withLock { state in
       state.observedModels.insert(id)
@@ -88,7 +90,7 @@ extension SharedModel {
     }
   }
 
-  /// A status may be another one: it is told with the next delivery.
+  /// Marks the status as possibly changed: it is reported with the next delivery.
   func invalidateStatus() {
     let reporters = staged.withLock { staged in
       if !staged.reporters.isEmpty { staged.isStatusDue = true }
@@ -97,7 +99,7 @@ extension SharedModel {
     for weak in reporters.values { weak.reporter?.invalidate() }
   }
 
-  /// Tells within the turn of a delivery; who has no observers left is not asked again.
+  /// Reports within the turn of a delivery, and removes reporters without observers.
   func report(_ reporters: [ObjectIdentifier: WeakReporter]) {
     var ended: [(reporter: ObjectIdentifier, number: UInt64)] = []
     for (id, weak) in reporters {
@@ -110,7 +112,7 @@ extension SharedModel {
     guard !ended.isEmpty else { return }
     runtime.state.withLock { state in
       let isAlone = staged.withLock { staged in
-        // Who is observed again meanwhile has another number.
+        // A reporter that is observed again meanwhile has another number.
         for (id, number) in ended where staged.reporters[id]?.number == number { staged.reporters[id] = nil }
         return staged.reporters.isEmpty
       }
@@ -125,11 +127,11 @@ struct WeakReporter: Sendable {
 }
 
 extension Model {
-  /// How the model stands now; as if never heard of until it is shared.
+  /// The model's state now; a default one until the model is shared.
   public var status: ModelStatus { shared?.status ?? ModelStatus() }
 
-  /// `status`, to be observed on the model's lane. Ask for it once the model is shared: before that it is that of a
-  /// model that nobody knows, and stays so.
+  /// `status`, observable on the model's lane. Ask for it once the model is shared: a source obtained before that
+  /// keeps the default status.
   public var statuses: Statuses<ModelStatus> {
     if let shared { return shared.statuses }
     let broadcaster = StatusBroadcaster<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
@@ -138,10 +140,10 @@ extension Model {
 }
 
 extension PeerRuntime.State {
-  /// Why the hub has put one of these writes off.
+  /// Why the hub has deferred one of these writes.
   func retryReason(of waiting: [WriteID]) -> RetryReason? { waiting.lazy.compactMap { writes[$0]?.retryReason }.first }
 
-  /// The observed models of which these actions may make another status.
+  /// The observed models whose statuses these actions may change.
   func observedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
     guard !observedModels.isEmpty else { return [] }
     var ids: Swift.Set<String> = []

@@ -1,9 +1,9 @@
 import BindingModel
 public import BindingProtocol
 
-/// This peer's right to be asked before anybody else's write to a model is carried out; see `Model.validate`.
+/// This peer's right to approve every other peer's write to a model; see `Model.validate`.
 ///
-/// It ends when it is released or nobody holds it any more, and with the peer's session.
+/// It ends when it is released or no longer referenced, and with the peer's session.
 public final class Ownership: Sendable {
   private let ephemeral: SharedModel
   private let model: SharedModel
@@ -15,13 +15,13 @@ public final class Ownership: Sendable {
 
   deinit { release() }
 
-  /// Gives it up: others' writes are carried out unasked. Harmless when repeated.
+  /// Gives the ownership up: other peers' writes are applied without approval. Harmless when repeated.
   public func release() {
     let wasOwner = model.approver.withLock { approver in
       defer { approver = nil }
       return approver != nil
     }
-    // It cannot fail but for a peer that has stopped, whose session owns nothing.
+    // It fails only for a peer that has stopped, whose session owns nothing.
     if wasOwner { _ = try? ephemeral.write(Proposal(operations: [FieldOperation(.delete, Names.owner)])) }
   }
 }
@@ -30,20 +30,20 @@ public final class Ownership: Sendable {
 public struct Refused: Error, Sendable, CustomStringConvertible {
   public var description: String
 
+  /// Creates a refusal with the reason that the writer receives.
   public init(_ reason: String) { description = reason }
 }
 
 extension Model {
-  /// Makes this peer the model's owner: the hub asks it before it carries out anybody else's write.
+  /// Makes this peer the model's owner: the hub asks it before it applies any other peer's write.
   ///
-  /// - Parameter check: gets the model as the write would leave it, a copy that belongs to nobody, and who writes. If
-  ///   it throws, the write is refused, with what it threw as the reason. It runs on the model's lane, one write
-  ///   after the
-  ///   other; what takes it longer than 2 s is refused. So let it do nothing but look.
-  /// - Returns: the ownership; hold it. A model has one owner at most.
-  /// - Throws: `FieldError` if the model is not shared, `WriteError`, or `WriteRejection` if it has another owner, or
-  ///   the hub does not know owners; `CancellationError` if the task is cancelled first: then this peer asks for no
-  ///   ownership any more.
+  /// - Parameter check: gets the model as the write would leave it, as a detached copy, and the writer. If it throws,
+  ///   the write is refused with the error as the reason. It runs on the model's lane, one write after the other; a
+  ///   check longer than 2 s refuses the write. So it should only inspect.
+  /// - Returns: the ownership; keep it. A model has one owner at most.
+  /// - Throws: `FieldError` if the model is not shared, `Refused` if this peer owns it already, `WriteError`, or
+  ///   `WriteRejection` if another peer owns it or the hub does not support owners; `CancellationError` if the task
+  ///   is cancelled first: then the request for ownership is withdrawn.
   public func validate(
     _ check: @escaping @Sendable (_ new: Self, _ by: Origin) throws -> Void
   ) async throws -> Ownership {
@@ -59,7 +59,7 @@ extension Model {
     }
   }
 
-  /// A copy of the model, tied to nothing, with these values in place of those that show.
+  /// A detached copy of the model, with these values in place of those that show.
   private static func detached(from model: SharedModel, with fields: [ApprovalField]) -> Self {
     let copy = Self()
     let cells = copy.fieldCells
@@ -71,7 +71,8 @@ extension Model {
 }
 
 extension SharedModel {
-  /// `Model.validate` without types: `approve` says why not, or nil.
+  /// Makes this peer the owner of a model without types, as `Model.validate` does: `approve` returns the reason to
+  /// refuse a write, or nil.
   public func own(_ approve: @escaping @Sendable (ApprovalRequest) -> String?) async throws -> Ownership {
     let ephemeral = self.ephemeral
     let isFirst = approver.withLock { approver in
@@ -86,7 +87,7 @@ extension SharedModel {
     } catch {
       approver.withLock { $0 = nil }
       guard error.isWaitCancelled else { throw error }
-      // The claim may yet be granted: it is given up behind it.
+      // The claim may yet be granted: this write, which follows it, gives it up.
       _ = try? ephemeral.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
       throw CancellationError()
     }
@@ -95,7 +96,7 @@ extension SharedModel {
 }
 
 extension PeerRuntime {
-  /// Answers for the model's owner, on its lane. Who owns nothing any more has no objection.
+  /// Answers for the model's owner, on its lane. A peer that owns nothing any more approves every write.
   func answer(_ request: ApprovalRequest, of model: SharedModel?) {
     let approver = model?.approver.withLock { $0 }
     (model?.lane ?? .direct).run { [self] in

@@ -2,13 +2,13 @@ import BindingProtocol
 import Logging
 
 extension Peer {
-  /// Describes the model as its fields are declared, unless it is described, and gives it their defaults where there
-  /// never was a value: once the hub's values are known. Where it is described otherwise, says so.
+  /// Once the hub's values are known, describes the model as its fields are declared, unless it has a description,
+  /// and writes the defaults of fields that never had a value. Reports a description that differs.
   func describe(_ model: SharedModel, as fields: [(name: String, cell: any AnyFieldCell)]) {
     let declaration = Declaration(fields)
     let id = model.id
     Task.detached { [weak model, runtime] in
-      // Without a hub nothing is proposed: the declared defaults show by themselves.
+      // Without a hub nothing is proposed: the declared defaults show anyway.
       _ = await runtime.wait {
         $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.index(of: id) == nil
       }
@@ -18,7 +18,7 @@ extension Peer {
   }
 }
 
-/// What a program declares of a model's fields.
+/// A program's declaration of a model's fields.
 private struct Declaration: Sendable {
   private let description: FieldValue
   private let fields: ModelDescription
@@ -42,17 +42,17 @@ private struct Declaration: Sendable {
     if present(in: model) == nil {
       let version = model.version
       if version.version == 0 {
-        // As one weak write, which yields to what others are quicker with.
+        // One weak write, which yields to what others write first.
         let weak = [FieldOperation(.setIfAbsent, Names.description, description)] + missing(in: model)
         _ = await (try? model.write(Proposal(operations: weak)))?.outcome
       } else {
-        // It may have been described before and deleted since: a weak write would yield to that. So it is set, unless
-        // somebody else writes it meanwhile.
+        // The description may have been deleted, and a weak write yields to a deletion. So it is set, on condition
+        // that no other peer writes it meanwhile.
         let condition = Condition(field: Names.description, epoch: version.epoch, version: version.version)
         let set = FieldOperation(.set, Names.description, description)
         _ = await (try? model.write(Proposal(operations: [set], conditions: [condition])))?.outcome
       }
-      // What was decided may be on its way.
+      // The commit may be on its way.
       let id = model.id
       _ = await model.runtime.wait(timeout: .seconds(5)) {
         $0.session.fieldRecord(id, Names.description)?.committed != nil || $0.session.phase.isStopped
@@ -63,11 +63,11 @@ private struct Declaration: Sendable {
     reportDifferences(in: model)
   }
 
-  /// The description as the hub has it.
+  /// The description that the hub has.
   private func present(in model: SharedModel) -> FieldValue? { model.record(Names.description)?.committed }
 
-  /// The hub refuses all of a proposal for one value that does not fit, and an empty text may well stand for nothing
-  /// chosen yet: such a default only shows here.
+  /// The defaults to write. One that the description does not allow only shows here: the hub would refuse the whole
+  /// proposal for it, and an empty text may well mean that nothing was chosen yet.
   private func missing(in model: SharedModel) -> [FieldOperation] {
     let inForce = present(in: model)?.jsonIfValid.map(ModelDescription.init) ?? fields
     return defaults.filter {
@@ -75,8 +75,8 @@ private struct Declaration: Sendable {
     }
   }
 
-  /// Says where the description differs: here, and to the hub, which then can tell others. A weak write does that: it
-  /// yields to the description that is there.
+  /// Reports where the description differs: in the log, and to the hub, which can inform others. The report is a weak
+  /// write, which yields to the existing description.
   private func reportDifferences(in model: SharedModel) {
     guard let present = present(in: model), let differences = differences(from: present), !differences.isEmpty else {
       return

@@ -4,15 +4,17 @@ import Dispatch
 
 /// A model below a prefix, as the hub announces it.
 public struct ModelListing: Sendable, Hashable {
+  /// The model's id.
   public var id: String
+  /// The model's version when it was announced.
   public var version: Version
-  /// Fields that have a value; 0: the model was deleted.
+  /// The number of fields that have a value; 0: the model was deleted.
   public var fields: Int
 }
 
 extension Peer {
-  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `timeout`, or the task is
-  /// cancelled.
+  /// The models below a prefix (`""`: all) that exist now. Returns nil if the hub does not answer within `timeout`,
+  /// or the task is cancelled.
   public func list(_ prefix: String, timeout: Duration) async -> [ModelListing]? {
     let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
     let token = try? models(
@@ -23,8 +25,8 @@ extension Peer {
     return isComplete ? found.withLock { $0.models } : nil
   }
 
-  /// Calls `announced` with the id of each model below a prefix: those that exist, and later ones as they come.
-  /// - Throws: `ShareError` if the prefix is none (it ends in `/`, or is empty), or this peer has stopped.
+  /// Calls `announced` with the id of each model below a prefix: existing ones, and later ones as they appear.
+  /// - Throws: `ShareError` if the prefix is invalid (it must be empty or end in `/`), or this peer has stopped.
   public func models(
     under prefix: String, _ announced: @escaping @Sendable (_ id: String) -> Void
   ) throws(ShareError) -> ObserverToken {
@@ -57,7 +59,8 @@ extension Peer {
     }
   }
 
-  /// The time to the hub and back; nil if it does not answer within `timeout`, or the task is cancelled.
+  /// Measures the round trip to the hub. Returns nil if the hub does not answer within `timeout`, or the task is
+  /// cancelled.
   public func ping(timeout: Duration) async -> Duration? {
     let token = UInt64.random(in: 1 ... .max)
     let hasCome = Protected(false)
@@ -77,8 +80,8 @@ extension Peer {
 }
 
 extension SharedModel {
-  /// Waits until what was written to these fields has left, or is decided; false when `timeout` passes first, or the
-  /// task is cancelled.
+  /// Waits until the writes of these fields have been sent or decided. Returns false when `timeout` passes first, or
+  /// the task is cancelled.
   public func whenSent(_ fields: [String], timeout: Duration) async -> Bool {
     let id = id
     return await runtime.wait(timeout: timeout) { state in

@@ -1,13 +1,13 @@
 public import BindingModel
 public import BindingProtocol
 
-/// Why a peer gives no model.
+/// Why a peer cannot share a model.
 public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The id is no model's.
+  /// The id is not a valid model id.
   case badID(WireError)
-  /// A stored property is no `@Field`, a name is no field's, or two fields have one name.
+  /// A stored property is not a `@Field`, a field's name is invalid, or two fields have the same name.
   case badModel(type: String, problem: String)
-  /// The peer has ended for good: it was closed, or the hub ended it.
+  /// The peer has ended permanently: it was closed, or the hub ended it.
   case stopped(StopReason)
 
   public var description: String {
@@ -20,20 +20,21 @@ public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Peer {
-  /// Makes a model of that type and ties it to the id, for this process to read, write and observe.
+  /// Creates a model of a type and connects it to an id, for this process to read, write and observe.
   ///
   /// ```swift
   /// let lamp = try await peer.share(Lamp.self, id: "lamp")                                  // for a user interface
   /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(3))   // for a tool
   /// ```
-  /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after
-  /// `timeout`, and catches up later. The first to share a model writes its description and defaults; both yield to
-  /// what is there. A task that is cancelled waits no longer and gets the model as it is.
+  /// Works with and without a hub. With one, it returns when the model shows the hub's values; without, after
+  /// `timeout`, and the model catches up later. The first peer to share a model writes its description and defaults;
+  /// both yield to what exists. A cancelled task stops waiting and gets the model as it is.
   /// - Parameters:
-  ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`,
+  ///   - lane: where observers run: the main queue, a queue of the program, or the thread that delivers (`.direct`,
   ///     for tools).
   ///   - timeout: how long to wait for a hub's values.
-  /// - Throws: `ShareError`: a stored property is no `@Field` (it is named), the id is none, or this peer has stopped.
+  /// - Throws: `ShareError` if a stored property is not a `@Field` (it is named), the id is invalid, or this peer has
+  ///   stopped.
   public func share<Shared: Model>(
     _ type: Shared.Type, id: String, on lane: Lane = .main, timeout: Duration = .seconds(1)
   ) async throws(ShareError) -> Shared {
@@ -44,13 +45,13 @@ extension Peer {
     if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
       _ = await ephemeral.whenCurrent(timeout: timeout)
     }
-    // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
+    // The lane may not have delivered what the hub sent; a caller that has waited for it finds it here.
     for cells in fields.values { cells.first?.cell.sharedModel?.showPresent(cells) }
     if case .stopped(let reason) = status.phase { throw .stopped(reason) }
     return instance
   }
 
-  /// `share` without waiting.
+  /// Shares a model without waiting for the hub's values.
   func attach<Shared: Model>(_ type: Shared.Type, id: String, on lane: Lane) throws(ShareError) -> Shared {
     let model = try self.model(id, on: lane)
     let instance = Shared()
@@ -79,9 +80,9 @@ extension Peer {
     return instance
   }
 
-  /// All models of one type below a prefix, as a collection that can be observed.
+  /// All models of one type below a prefix, as an observable collection.
   /// - Parameter prefix: ends in `/`, as `lamps/`.
-  /// - Throws: `ShareError` if it is no prefix, or this peer has stopped.
+  /// - Throws: `ShareError` if the prefix is invalid, or this peer has stopped.
   public func models<Shared: Model>(
     _ type: Shared.Type, under prefix: String, on lane: Lane = .main
   ) throws(ShareError) -> ModelCollection<Shared> {
@@ -90,8 +91,8 @@ extension Peer {
 }
 
 extension SharedModel {
-  /// Shows fields that were just tied what the replica holds already: another part of the program may have joined the
-  /// model before.
+  /// Shows newly connected fields what the replica holds: another part of the program may have joined the model
+  /// before.
   func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
     let present = present(fields.map(\.name))
     staged.withLock { staged in

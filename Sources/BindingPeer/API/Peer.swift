@@ -3,30 +3,31 @@ public import BindingProtocol
 import Foundation
 public import Logging
 
-/// A process's membership: it finds the hub, holds replicas of the models that were shared, and writes to them.
+/// A process's connection to a hub: it holds replicas of the models that the program shares, and writes to them.
 ///
-/// A peer works before there is a hub: what is written shows at once, waits, and is sent when a hub is there. It stays
-/// connected by itself, to the first of its addresses that answers. It ends with `close`, or when neither it nor any
-/// of its models is held any more and all that was written has its outcome:
+/// A peer works without a hub: a write shows immediately, waits, and is sent once there is a hub. The peer reconnects
+/// by itself, to the first of its addresses that answers. It ends with `close`, or when neither it nor any of its
+/// models is referenced any more and every write has its outcome:
 /// ```swift
 /// let peer = try Peer(name: "kitchen")
 /// let lamp = try await peer.share(Lamp.self, id: "lamp")
 /// lamp.level = 0.8
 /// await peer.close()
 /// ```
-/// Half a second without a hub is a line in the log, as is the hub that comes then.
+/// A missing hub is logged after half a second, and so is the hub that answers then.
 public final class Peer: Sendable {
-  /// What people see in logs and lists; need not be unique.
+  /// The name in logs and lists; need not be unique.
   public let name: String
   let runtime: PeerRuntime
   private let identity: Identity
 
+  /// Creates a peer that connects to a hub by sockets.
   /// - Parameters:
-  ///   - name: 1 to 64 bytes; longer ones are cut, an empty one is `peer`, control characters and marks of direction
-  ///     become `_`. nil: the program's.
-  ///   - hubs: where to look, in order; nil: `BINDPEER_HUB`, else this user's default.
-  ///   - options: times and bounds; the defaults serve.
-  /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds something else than addresses.
+  ///   - name: 1 to 64 bytes; longer names are cut, an empty one becomes `peer`, control characters and bidirectional
+  ///     marks become `_`. nil: the program's name.
+  ///   - hubs: the addresses to try, in order; nil: `BINDPEER_HUB`, else this user's default.
+  ///   - options: times and limits; the defaults serve.
+  /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds anything but addresses.
   public convenience init(
     name: String? = nil, hubs: [HubAddress]? = nil, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
@@ -35,7 +36,7 @@ public final class Peer: Sendable {
     self.init(name: name, link: ZeroMQPeerLink(addresses: addresses), options: options, log: log)
   }
 
-  /// A peer of a hub in the same process, without a socket: for tests and examples. `BindingHub` has the hub:
+  /// Creates a peer of a hub in the same process, without a socket, for tests and examples. `BindingHub` has the hub:
   /// ```swift
   /// let peer = Peer(name: "kitchen", hub: try Hub.embedded())
   /// ```
@@ -46,9 +47,10 @@ public final class Peer: Sendable {
     self.init(name: name, link: InProcessPeerLink(transport: hub), options: options, log: log)
   }
 
-  /// A peer whose writes outlive it. What an earlier peer left in the same file is laid over its models again, and sent
-  /// to its end first, unchanged.
-  /// - Throws: `HubAddressError` as above; `OutboxError` if the file cannot be used.
+  /// Creates a peer whose pending writes survive it if the outbox is a file. Writes that an earlier peer left in the
+  /// same file overlay its models again, and are sent first, unchanged.
+  /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds anything but addresses; `OutboxError` if the file cannot be
+  ///   used.
   public convenience init(
     name: String? = nil, hubs: [HubAddress]? = nil, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
@@ -58,7 +60,8 @@ public final class Peer: Sendable {
       name: name, outbox: outbox, options: options, log: log, makeLink: { ZeroMQPeerLink(addresses: addresses) })
   }
 
-  /// The same with a hub in the same process.
+  /// Creates a peer with an outbox, of a hub in the same process.
+  /// - Throws: `OutboxError` if the outbox's file cannot be used.
   public convenience init(
     name: String? = nil, hub: any InProcessTransport, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
@@ -129,22 +132,21 @@ public final class Peer: Sendable {
   /// The tag under which this peer writes: new at every start.
   public var tag: Tag { identity.tag }
 
-  /// Those of them that an earlier life of the outbox made, in no order.
+  /// The unacknowledged writes that earlier runs left in the outbox, in no order.
   public var restored: [RestoredWrite] {
     runtime.state.withLock { $0.restored.values.map { RestoredWrite(model: $0.model, write: $0.write, shared: nil) } }
   }
 
-  /// What was received, dropped, repaired and sent again since the start.
+  /// Counts of what was received, dropped, repaired and resent since the start.
   public var counters: SessionCounters { runtime.state.withLock { $0.session.counters } }
 
-  /// Waits until a hub has welcomed this peer; false when `timeout` passes first, or the task is cancelled.
+  /// Waits until a hub has welcomed this peer. Returns false when `timeout` passes first, or the task is cancelled.
   public func whenLive(timeout: Duration) async -> Bool {
     await runtime.wait(timeout: timeout) { $0.session.phase == .live }
   }
 
-  /// The model of that id without types, joined from now on. The same object for the same id as long as somebody holds
-  /// it.
-  /// - Parameter lane: where its observers run, when this is the first use of the model.
+  /// Joins a model and returns it, without types. The same id gives the same object while that is referenced.
+  /// - Parameter lane: where its observers run, if this call creates the object.
   /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
   public func model(_ id: String, on lane: Lane = .direct) throws(ShareError) -> SharedModel {
     do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
@@ -155,7 +157,7 @@ public final class Peer: Sendable {
     }
   }
 
-  /// Joins a line of a model, unless it is: then that one is returned.
+  /// Joins a stored or ephemeral model. If it is joined already, returns the object that exists.
   func join(_ fresh: SharedModel) -> SharedModel {
     runtime.perform { state, now in Peer.join(fresh, &state, now) }
   }
@@ -167,21 +169,21 @@ public final class Peer: Sendable {
     return fresh
   }
 
-  /// Ends this peer: waits until what was written has its outcome, and says good-bye to the hub.
+  /// Ends this peer: waits until its writes have their outcomes, and says goodbye to the hub.
   /// ```swift
   /// lamp.level = 0.8
   /// let lost = await peer.close(flush: .seconds(5))
   /// if !lost.isEmpty { print("no answer to", lost) }
   /// ```
-  /// What has no outcome by then stays in the outbox, where that is a file. Afterwards every call that gives a model or
-  /// writes throws that the peer has stopped. A program that ends by itself does the same for the peers that it did not
-  /// close, for a second at most (`SessionOptions.exitMilliseconds`), and logs what had no outcome; one that is killed,
-  /// aborts or calls `_exit` cannot.
+  /// A write without an outcome by then stays in the outbox, if that is a file. Afterwards every call that returns a
+  /// model or writes throws that the peer has stopped. A program that ends by itself does the same for the peers that
+  /// it did not close, for a second at most (`SessionOptions.exitMilliseconds`), and logs the writes without an
+  /// outcome; one that is killed, aborts or calls `_exit` cannot.
   ///
-  /// In a task that is cancelled it waits for no outcome: what was written is on its way and may well be committed, but
-  /// nobody here hears of it. Who has to know calls it in a task of its own.
-  /// - Parameter flush: how long to wait for the outcomes of what was written.
-  /// - Returns: the fields of writes that had none by then, as `model.field`.
+  /// In a cancelled task it does not wait for outcomes: the writes are on their way and may well be committed, but
+  /// this program does not learn it. A program that has to know calls it in a task of its own.
+  /// - Parameter flush: how long to wait for outcomes.
+  /// - Returns: the fields of writes without an outcome, as `model.field`.
   @discardableResult
   public func close(flush: Duration = .seconds(2)) async -> [String] {
     let begin = PeerRuntime.now
@@ -191,8 +193,8 @@ public final class Peer: Sendable {
       let passed = PeerRuntime.now - begin
       let rest = Duration.milliseconds(Int64(clamping: limit - min(passed, limit)))
       let isSettled = await runtime.wait(timeout: rest) { $0.isSettled }
-      // Between the last outcome and this somebody may have written again: an observer, or the task that describes the
-      // model. That is waited for as well, as long as there is time.
+      // Since the last outcome an observer, or the task that describes the model, may have written again: wait for
+      // that write too, while there is time.
       left = isSettled && passed < limit ? runtime.endIfSettled() : runtime.end()
     }
     await runtime.link.whenEnded(timeout: .milliseconds(500))
@@ -201,17 +203,17 @@ public final class Peer: Sendable {
 }
 
 extension PeerRuntime.State {
-  /// Whether nothing waits for an outcome, or nothing will have one any more.
+  /// Whether no write waits for an outcome, or no outcome can arrive any more.
   fileprivate var isSettled: Bool { unconfirmed == 0 || session.phase.isStopped }
 }
 
 extension PeerRuntime {
-  /// Says good-bye, ends every write without an outcome as unknown, and lets the link and the outbox go. Harmless when
-  /// repeated.
+  /// Says goodbye, ends every write without an outcome as unknown, and releases the link and the outbox. Harmless
+  /// when repeated.
   @discardableResult
   func end() -> [String] { end(unless: { _ in false }) ?? [] }
 
-  /// Ends, unless something has been written that waits for its outcome: then nil.
+  /// Ends the peer, unless a write waits for its outcome: then returns nil.
   fileprivate func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
 
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
@@ -220,7 +222,7 @@ extension PeerRuntime {
       let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
       let wasStopped = state.session.phase.isStopped
       if !wasStopped {
-        // What the link has not got to goes before the good-bye.
+        // What was written since the last drain is sent before the goodbye.
         state.session.finishDrain(now: now, into: &state.output)
         state.session.bye(now: now, into: &state.output)
       }

@@ -1,29 +1,31 @@
 public import BindingModel
 public import BindingProtocol
 
-/// How a peer stands to its hub.
+/// The state of a peer's connection to its hub.
 public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
-  /// How far the session has come; writing works in all but `stopped`.
+  /// The state of the session; writing works in all but `stopped`.
   public var phase: Phase
   /// The address of the hub in use, or being tried.
   public var hub: String?
-  /// The hub's log and its epoch, once one was seen.
+  /// The hub's log; nil until a hub was seen.
   public var logID: LogID?
+  /// The epoch of that log; nil until a hub was seen.
   public var epoch: Epoch?
-  /// What commits survive there, as the hub said at the welcome; nil while there is none.
+  /// What commits survive at this hub, as its welcome said; nil without a hub.
   public var durability: Durability?
-  /// Why the hub that answers lets nobody in now, as it says; nil: it does, or none answers. It is asked again.
+  /// Why the hub that answers refuses this peer, in its words; nil if it does not, or if no hub answers. The peer
+  /// retries.
   public var refusal: String?
-  /// Writes without an outcome, of all models.
+  /// The number of writes without an outcome, over all models.
   public var unconfirmed: Int = 0
-  /// Since when no hub was heard; nil while one is. Instants as with `FieldStatus`.
+  /// Since when no hub was heard; nil while one is. Instants are of the clock that `FieldStatus` names.
   public var staleSince: SuspendingClock.Instant?
   /// Where those writes are kept.
   public var outbox: OutboxStatus = .memory
 
   /// Whether the hub answers.
   public var isLive: Bool { phase == .live }
-  /// Whether this peer has ended for good.
+  /// Whether this peer has ended permanently.
   public var isStopped: Bool { phase.isStopped }
 
   /// As a sentence: `live at ipc:///run/user/1000/bindhub/hub.sock, durability process; 2 writes have no outcome`.
@@ -44,21 +46,21 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Peer {
-  /// How this peer stands to its hub. It is tracked as a field's value is.
+  /// The state of this peer's connection. Reads are tracked like those of a field's value.
   public var status: PeerStatus {
     ReadTracking.current == .nobody ? runtime.state.withLock { $0.peerStatus } : runtime.statusBroadcaster.read()
   }
 
-  /// `status`, to be observed on whichever thread brings the news, or on a lane: `observe(on:lane:)`, `observeOnMain`.
+  /// `status`, observable on the thread that changes it, or on a lane: `observe(on:lane:)`, `observeOnMain`.
   public var statuses: Statuses<PeerStatus> { Statuses(broadcaster: runtime.statusBroadcaster, subject: runtime) }
 
-  /// Hears the status now and at each change, on the thread that changed it: do not wait in it.
+  /// Observes the status, now and at each change, on the thread that changes it: do not block there.
   public func observeStatus(_ body: @escaping @Sendable (PeerStatus) -> Void) -> ObserverToken {
     statuses.observe(body)
   }
 
-  /// Writes without an outcome, of all models. To observe the number alone: `statuses.derived(\.unconfirmed)`. It is
-  /// tracked as the status is.
+  /// The number of writes without an outcome, over all models. To observe it alone:
+  /// `statuses.derived(\.unconfirmed)`. Reads are tracked like those of the status.
   public var unconfirmed: Int {
     ReadTracking.current == .nobody ? runtime.state.withLock { $0.unconfirmed } : status.unconfirmed
   }
@@ -77,7 +79,7 @@ extension PeerRuntime {
     }
   }
 
-  /// Tells the peer's status, as long as somebody wants to know.
+  /// Reports the peer's status while it is observed.
   func reportStatus() {
     guard let broadcaster = broadcaster.withLock({ $0 }) else { return }
     broadcaster.invalidate()

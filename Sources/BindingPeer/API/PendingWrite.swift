@@ -3,16 +3,16 @@ public import BindingProtocol
 
 /// A write on its way to its one outcome.
 ///
-/// The value shows already; this is for those who want to know what became of it:
+/// The value already shows; this object is for programs that need the outcome:
 /// ```swift
 /// let version = try await lamp.$level.write(0.8).committed
 /// ```
 public final class PendingWrite: Sendable {
-  /// Who wants to know. Most writes have nobody.
+  /// The callers that wait for the outcome. Most writes have none.
   private struct Waiting: Sendable {
     var receivers: [UInt64: @Sendable (Outcome) -> Void] = [:]
     var last: UInt64 = 0
-    /// Made when somebody who tracks it finds no outcome.
+    /// Created when a tracked read finds no outcome.
     var tracker: Observable<Bool>?
   }
   private enum Progress: Sendable {
@@ -22,10 +22,10 @@ public final class PendingWrite: Sendable {
   private let progress: Protected<Progress> = Protected(.unacknowledged(nil))
   /// The fields that this write concerns, by their names on the wire.
   public var fields: [String] { field.map { [$0] + others } ?? [] }
-  /// Most concern one field: that takes no array.
+  /// Most writes concern one field, which takes no array.
   private let field: String?
   private let others: [String]
-  /// Whether it only deletes.
+  /// Whether the write only deletes.
   private let isDeletion: Bool
 
   init(_ operations: [FieldOperation]) {
@@ -34,9 +34,9 @@ public final class PendingWrite: Sendable {
     others = operations.count > 1 ? operations.dropFirst().map(\.field) : []
   }
 
-  /// What became of the write, if that is known already. Read inside `withObservationTracking`, `Observations` or a
-  /// SwiftUI view it is tracked, inside a `Derived` it is one of its sources; so is `current`. Who tracks hears on the
-  /// thread that learns the outcome.
+  /// The outcome, if it is known. Reads inside `withObservationTracking`, `Observations` or a SwiftUI view are
+  /// tracked; inside a `Derived` it is a source. The same holds for `current`. Trackers are notified on the thread
+  /// that receives the outcome.
   public var outcomeSoFar: Outcome? {
     track()
     return known
@@ -48,8 +48,8 @@ public final class PendingWrite: Sendable {
     }
   }
 
-  /// Of a write that was refused or lost a comparison: the committed values of its fields when this peer learned of
-  /// it. A field without a value is not among them; nothing is before there is an outcome.
+  /// For a write that was refused or lost a comparison: the committed values of its fields when this peer received
+  /// the outcome. A field without a value is absent; all are before there is an outcome.
   public var current: [String: FieldValue] {
     track()
     return progress.withLock {
@@ -71,13 +71,13 @@ public final class PendingWrite: Sendable {
     _ = tracker?.value
   }
 
-  /// Waits for the outcome. Without a hub that is as long as it takes; closing the peer ends it.
+  /// Waits for the outcome. Without a hub there is no time limit; closing the peer ends the wait.
   ///
-  /// A task that is cancelled gets `Outcome.waitCancelled`, unless the outcome is known. That ends the wait alone: the
-  /// write shows, is sent and decided as ever, and can be waited for again.
+  /// A cancelled task gets `Outcome.waitCancelled`, unless the outcome is known. Only the wait ends: the write still
+  /// shows, is sent and decided, and can be waited for again.
   public var outcome: Outcome { get async { await settled(timeout: nil) ?? .waitCancelled } }
 
-  /// Waits for the outcome; nil when `timeout` passes first, or the task is cancelled. The write goes on.
+  /// Waits for the outcome. Returns nil when `timeout` passes first, or the task is cancelled; the write goes on.
   public func outcome(timeout: Duration) async -> Outcome? { await settled(timeout: timeout) }
 
   private func settled(timeout: Duration?) async -> Outcome? {
@@ -89,8 +89,8 @@ public final class PendingWrite: Sendable {
     return outcome
   }
 
-  /// Calls `receive` with the outcome: now if it is known, else when it comes, on the thread that learns it.
-  /// - Returns: what it is called by until then; nil if the outcome is known.
+  /// Calls `receive` with the outcome: now if it is known, else on the thread that receives it.
+  /// - Returns: the number of the receiver, to remove it; nil if the outcome is known.
   private func whenSettled(_ receive: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
     let (number, known): (UInt64?, Outcome?) = progress.withLock {
       switch $0 {
@@ -108,8 +108,8 @@ public final class PendingWrite: Sendable {
     return number
   }
 
-  /// Calls `receive` with the reason, on a lane, if the write is not carried out, and its one field does not stand at
-  /// the value that was written anyway.
+  /// Calls `receive` with the reason, on a lane, if the write is not applied, unless its one field has the written
+  /// value anyway.
   func whenRefused(on lane: Lane, writing value: FieldValue?, _ receive: @escaping @Sendable (String) -> Void) {
     _ = whenSettled { [weak self] outcome in
       guard let reason = outcome.complaint else { return }
@@ -127,16 +127,16 @@ public final class PendingWrite: Sendable {
     }
   }
 
-  /// How many wait for the outcome.
+  /// The number of callers that wait for the outcome.
   var waits: Int {
     progress.withLock {
       if case .unacknowledged(let waiting?) = $0 { waiting.receivers.count } else { 0 }
     }
   }
 
-  /// Waits until the write is committed and gives its version; of one that changed nothing, since the field had the
-  /// value already, the model's version when this peer learned of it.
-  /// - Throws: `WriteRejection` with any other outcome; one whose `isWaitCancelled` is true if the task is cancelled.
+  /// Waits until the write is committed and returns its version; for a write that changed nothing, since the field
+  /// had the value already, the model's version when this peer received the outcome.
+  /// - Throws: `WriteRejection` for any other outcome; its `isWaitCancelled` is true if the task was cancelled.
   public var committed: Version {
     get async throws(WriteRejection) {
       switch await outcome {
@@ -147,14 +147,14 @@ public final class PendingWrite: Sendable {
     }
   }
 
-  /// The model's version when the outcome came.
+  /// The model's version when the outcome arrived.
   private var modelVersion: Version? {
     progress.withLock {
       if case .decided(_, _, let modelVersion) = $0 { modelVersion } else { nil }
     }
   }
 
-  /// Tells the outcome; the first counts.
+  /// Records the outcome and passes it on; only the first call counts.
   func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], modelVersion: Version? = nil) {
     let waiting: Waiting? = progress.withLock {
       guard case .unacknowledged(let waiting) = $0 else { return nil }
@@ -167,24 +167,26 @@ public final class PendingWrite: Sendable {
   }
 }
 
-/// A write that did not become a commit, and why.
+/// A write that did not become a commit, and the reason.
 public struct WriteRejection: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The outcome of the write.
   public let outcome: Outcome
+  /// The fields that the write concerns, by their names on the wire.
   public let fields: [String]
-  /// The committed values of the fields when this peer learned of it; a field without one is not among them.
+  /// The committed values of the fields when this peer received the outcome; a field without a value is absent.
   public let current: [String: FieldValue]
 
-  /// Whether only the wait has ended, since its task was cancelled: what became of the write is not known here.
+  /// Whether only the wait has ended, because its task was cancelled: the result of the write is not known here.
   public var isWaitCancelled: Bool { outcome == .waitCancelled }
 
   public var description: String { outcome.explanation(of: fields.joined(separator: ", ")) }
 }
 
 extension Outcome {
-  /// What a cancelled task gets instead of an outcome. The write goes on, and has one of its own.
+  /// What a cancelled task gets instead of an outcome. The write goes on and has an outcome of its own.
   public static let waitCancelled = Outcome.unknown("the wait for it was cancelled; the write goes on")
 
-  /// The outcome in a sentence about `subject`.
+  /// A sentence about `subject` that explains the outcome.
   public func explanation(of subject: String) -> String {
     switch self {
     case .committed(_, let version): "\(subject): committed at \(version)"

@@ -2,9 +2,9 @@ public import BindingModel
 public import BindingProtocol
 public import Foundation
 
-/// Who is in a model now: `let here = await lamp.presence()`.
+/// The peers that are in a model now: `let here = await lamp.presence()`.
 ///
-/// It looks, and tells the others what `announce` says, as long as somebody holds it.
+/// While it is referenced, it follows who is there and shows the others what this peer announces.
 public final class Presence: Sendable {
   private let ephemeral: SharedModel
   private let published: Observable<[PresentPeer]>
@@ -15,7 +15,7 @@ public final class Presence: Sendable {
     self.ephemeral = ephemeral
     published = Observable(PresentPeer.all(in: ephemeral))
     let watching = ephemeral.observe { [weak self] update, missed in
-      // Other fields of the line, a cursor say, may change often.
+      // Other ephemeral fields, a cursor for example, may change often.
       if missed > 0 || update.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
         self?.lookAgain()
       }
@@ -23,16 +23,16 @@ public final class Presence: Sendable {
     token.withLock { $0 = watching }
   }
 
-  /// Who is there, by when they came. A peer that does not answer any more goes when its lease ends. It is tracked as a
-  /// field's value is.
+  /// The peers that are there, in order of arrival. A peer that no longer answers disappears when its lease ends.
+  /// Reads are tracked like those of a field's value.
   public var peers: [PresentPeer] {
     ReadTracking.current == .nobody ? PresentPeer.all(in: ephemeral) : tracked.read { PresentPeer.all(in: ephemeral) }
   }
 
-  /// Hears who is there now and at each change, on the model's lane, until the token is cancelled or released.
+  /// Observes the peers, now and at each change, on the model's lane, until the token is cancelled or released.
   public func observe(_ body: @escaping @Sendable ([PresentPeer]) -> Void) -> ObserverToken { published.observe(body) }
 
-  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive.
+  /// Observes the peers, now and at each change, on the model's lane while `owner` lives, which is held weakly.
   @discardableResult
   public func observe(
     on owner: AnyObject, _ body: @escaping @Sendable ([PresentPeer]) -> Void
@@ -40,12 +40,13 @@ public final class Presence: Sendable {
     published.observe(on: owner, body)
   }
 
-  /// Who is there, as a sequence: now, and the newest at each change.
+  /// The peers as a sequence: now, and the newest at each change.
   public var values: Values<[PresentPeer]> { published.values }
 
-  /// Lets the others know something of this peer: a status, a cursor, a colour. The newest stands; nil takes it back.
-  /// - Throws: `WriteError` if it cannot be laid over. The outcome tells whether the hub took it: half of
-  ///   `maxValueBytes` is the most.
+  /// Announces something about this peer to the others, as JSON: a status, a cursor, a colour. The newest replaces
+  /// earlier ones; nil takes it back.
+  /// - Throws: `WriteError` if it cannot be overlaid. The outcome says whether the hub accepted it: half of
+  ///   `maxValueBytes` is the limit.
   @discardableResult
   public func announce(json value: JSON?) throws(WriteError) -> PendingWrite {
     let value = value.map { FieldValue(json: $0) }
@@ -53,14 +54,15 @@ public final class Presence: Sendable {
       Proposal(operations: [FieldOperation(value == nil ? .delete : .set, Names.me, value)]))
   }
 
-  /// The same for one of the types that fields can have.
+  /// Announces something about this peer to the others, as a value of a type that fields can have.
+  /// - Throws: `WriteError` if it cannot be overlaid.
   @discardableResult
   public func announce(_ value: some FieldCodable) throws(WriteError) -> PendingWrite {
     try announce(json: value.fieldJSON)
   }
 
-  /// Waits until it can tell who is there; false when `timeout` passes first, the task is cancelled, or the hub does
-  /// not let this peer look: then `refusal` says why.
+  /// Waits until the peers are known. Returns false when `timeout` passes first, the task is cancelled, or the hub
+  /// does not let this peer look: then `refusal` says why.
   public func whenCurrent(timeout: Duration) async -> Bool {
     let (id, isMember) = (ephemeral.id, ephemeral.stored != nil)
     _ = await ephemeral.runtime.wait(timeout: timeout) { state in
@@ -73,7 +75,7 @@ public final class Presence: Sendable {
     session.isCurrent(id) && (!isMember || PresentPeer.isIn(session, id: id))
   }
 
-  /// Why the hub does not let this peer look; nil if it does. It is asked again every few seconds.
+  /// Why the hub does not let this peer look; nil if it does. The peer asks again every few seconds.
   public var refusal: JoinRefusal? { ephemeral.status.refusal }
 
   private func lookAgain() {
@@ -86,12 +88,13 @@ public final class Presence: Sendable {
 
 /// A peer that is in a model.
 public struct PresentPeer: Sendable, Hashable {
+  /// The tag under which the peer writes.
   public var tag: Tag
-  /// As it calls itself; need not be unique.
+  /// The peer's own name; need not be unique.
   public var name: String
-  /// When it came, on the hub's clock.
+  /// When it arrived, by the hub's clock.
   public var since: Date
-  /// What it said of itself last.
+  /// What it announced last; nil: nothing.
   public var announcement: JSON?
 
   init?(_ value: FieldValue) {
@@ -109,7 +112,7 @@ public struct PresentPeer: Sendable, Hashable {
       .sorted { ($0.since, $0.name, $0.tag) < ($1.since, $1.name, $1.tag) }
   }
 
-  /// Whether this peer itself has been told of: then so has everybody who came before it.
+  /// Whether this peer's own presence has arrived: then so has that of all peers before it.
   static func isIn(_ session: borrowing Session, id: String) -> Bool {
     let tag = session.identity.tag
     return session.shownValues(id).contains {
@@ -119,8 +122,8 @@ public struct PresentPeer: Sendable, Hashable {
 }
 
 extension SharedModel {
-  /// Who is in this model. It returns when that is known; without a hub after `timeout`, in a task that is cancelled
-  /// at once, and looks on.
+  /// The peers in this model. Returns when they are known; without a hub after `timeout`, in a cancelled task
+  /// immediately, and follows them from then on.
   public func presence(timeout: Duration = .seconds(1)) async -> Presence {
     let presence = Presence(of: ephemeral)
     _ = await presence.whenCurrent(timeout: timeout)
@@ -129,7 +132,7 @@ extension SharedModel {
 }
 
 extension Peer {
-  /// Who is in a model, for a peer that only looks: it is not told of itself, and cannot say anything there.
+  /// The peers in a model, for a peer that only looks: it is not listed itself, and cannot announce anything there.
   /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
   public func presence(in id: String, timeout: Duration = .seconds(1)) async throws(ShareError) -> Presence {
     do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
@@ -141,8 +144,9 @@ extension Peer {
 }
 
 extension Model {
-  /// Who is in this model, as `SharedModel.presence`.
-  /// - Throws: `FieldError` if it is not shared.
+  /// The peers in this model. Returns when they are known; without a hub after `timeout`, in a cancelled task
+  /// immediately, and follows them from then on.
+  /// - Throws: `FieldError` if the model is not shared.
   public func presence(timeout: Duration = .seconds(1)) async throws(FieldError) -> Presence {
     guard let shared else { throw .notShared(field: "\(Self.self)") }
     return await shared.presence(timeout: timeout)

@@ -2,9 +2,9 @@ public import BindingModel
 import BindingProtocol
 
 extension SharedField {
-  /// Hears the present value, then what changes, as the pace has it, on the model's lane, as long as `owner` lives,
-  /// which is held weakly. With `.everyChange(limit:)` that is each state that this peer passes through: one call a
-  /// commit that sets the field, or a write of its own.
+  /// Observes the value at a pace, now and at changes, on the model's lane while `owner` lives, which is held weakly.
+  /// With `.everyChange(limit:)` these are all states that this peer passes through: one call per commit that sets
+  /// the field, or own write of it.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void
@@ -12,8 +12,9 @@ extension SharedField {
     observe(pace, owner: owner) { value, _ in body(value) }
   }
 
-  /// As above, and says with each value how many changes since the one before were not told. Commits that the hub has
-  /// folded count, whichever fields they set: only the hub knows.
+  /// Observes the value at a pace on the model's lane while `owner` lives, which is held weakly. Each call gets the
+  /// number of changes since the last one that were not delivered. Commits that the hub coalesced count, whichever
+  /// fields they set: only the hub knows.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
@@ -21,19 +22,20 @@ extension SharedField {
     observe(pace, owner: owner) { body($0, max($1 - 1, 0)) }
   }
 
-  /// Observes at a pace until the token is cancelled or released.
+  /// Observes the value at a pace on the model's lane until the token is cancelled or released.
   public func observe(_ pace: Pace<Value>, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     observe(pace, owner: nil) { value, _ in body(value) }
   }
 
-  /// As above, and says with each value how many changes since the one before were not told.
+  /// Observes the value at a pace on the model's lane until the token is cancelled or released. Each call gets the
+  /// number of changes since the last one that were not delivered.
   public func observe(
     _ pace: Pace<Value>, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil) { body($0, max($1 - 1, 0)) }
   }
 
-  /// The values at a pace, each with the number of changes that were folded into it.
+  /// The values at a pace, each with the number of changes coalesced into it.
   public func values(_ pace: Pace<Value>) -> PacedValues<Value> {
     PacedValues(pace) { [weak cell] mailbox in
       let source = MailboxSource(mailbox)
@@ -45,7 +47,7 @@ extension SharedField {
   private func observe(
     _ pace: Pace<Value>, owner: AnyObject?, _ body: @escaping @Sendable (Value, Int) -> Void
   ) -> ObserverToken {
-    // A field of its own, not yet shared, is a value like any other.
+    // A field that is not shared is a local value.
     guard let (model, name) = cell.attachment else {
       return cell.published.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
     }
@@ -55,7 +57,7 @@ extension SharedField {
     }
     let delivery = PacedDelivery<PacedFieldValue, FieldNotification>(
       pace.mapped(by: notification) { $0.value as? Value }, lane: model.lane, owner: owner, coalesce: { $0.absorb($1) },
-      // A value that does not decode leaves the last good one shown.
+      // A value that cannot be decoded leaves the last good one shown.
       form: { paced in
         guard let value = paced.value else { return notification(declared) }
         guard let decoded = codec.decode(value) else { return nil }

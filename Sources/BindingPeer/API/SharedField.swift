@@ -1,35 +1,36 @@
 public import BindingModel
 import BindingProtocol
 
-/// A field itself, as `$level` gives it: observe it, bind controls to it, change it safely, ask how it stands.
+/// A field itself, as `$level` gives it: observe it, bind controls to it, update it, read its status.
 public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable {
   let cell: FieldCell<Value>
 
-  /// The shown value; assigning is the same as assigning the property. Read inside `withObservationTracking`,
-  /// `Observations` or a SwiftUI view it is tracked, inside a `Derived` it is one of its sources.
+  /// The shown value; assigning is the same as assigning the property. Reads inside `withObservationTracking`,
+  /// `Observations` or a SwiftUI view are tracked; inside a `Derived` the field is a source.
   public var value: Value {
     get { cell.value }
     nonmutating set { cell.assign(newValue) }
   }
 
-  /// How the shown value stands to the hub's. It is tracked as the value is.
+  /// How the shown value relates to the hub's. Reads are tracked like those of the value.
   public var status: FieldStatus { ReadTracking.current == .nobody ? cell.status : cell.statusBroadcaster.read() }
 
-  /// `status`, to be observed on the model's lane: `lamp.$level.statuses.observe { … }`.
+  /// `status`, observable on the model's lane: `lamp.$level.statuses.observe { … }`.
   public var statuses: Statuses<FieldStatus> { Statuses(broadcaster: cell.statusBroadcaster, subject: cell) }
 
   /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
   public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
+  /// The location that bindings use: reads are local, writes go to the hub.
   public var location: any BindingLocation<Value> { FieldLocation(cell: cell) }
 
   /// The present value, then the newest at each change, made here or elsewhere.
   public var values: Values<Value> { cell.published.values }
 
-  /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released. Keep
-  /// the token: one that is let go of ends the observation at once.
+  /// Observes the value, now and at each change, on the model's lane, until the token is cancelled or released. Keep
+  /// the token: releasing it ends the observation immediately.
   ///
-  /// The lane may be any thread, so the closure is `@Sendable`: what belongs to the main actor cannot be touched in it.
-  /// There write `observeOnMain`:
+  /// The lane may be any thread, so the closure is `@Sendable` and cannot touch what belongs to the main actor. There
+  /// use `observeOnMain`:
   /// ```swift
   /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
   /// ```
@@ -37,15 +38,15 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     cell.published.observe(body)
   }
 
-  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive. On the main actor: `observeOnMain`,
-  /// whose closure gets the owner.
+  /// Observes the value, now and at each change, on the model's lane while `owner` lives, which is held weakly. On
+  /// the main actor use `observeOnMain`, whose closure gets the owner.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     cell.published.observe(on: owner, body)
   }
 
-  /// Writes and hands out the write, whose outcome can be awaited.
-  /// - Throws: `FieldError` if the value does not fit the declaration, `WriteError` if it cannot be laid over.
+  /// Writes a value and returns the write, whose outcome can be awaited.
+  /// - Throws: `FieldError` if the value does not fit the declaration, `WriteError` if it cannot be overlaid.
   @discardableResult
   public func write(_ value: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
@@ -59,19 +60,19 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   @discardableResult
   public func reset() throws -> PendingWrite { try write(cell.declared) }
 
-  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what
-  /// somebody else wrote meanwhile. `body` may run many times.
+  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is retried on what
+  /// others wrote meanwhile. `body` may run many times.
   ///
-  /// In a task that is cancelled it tries no more. A try that was made stays written and may still be committed:
-  /// whoever has to know looks at the field.
-  /// - Parameter attempts: how often it is tried before it is given up.
+  /// A cancelled task does not retry. An attempt that was made stays written and may still be committed: to know,
+  /// read the field.
+  /// - Parameter attempts: the most attempts.
   /// - Returns: the value that was committed.
   /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `WriteRejection` when the hub
   ///   refuses or the attempts are used up.
   @discardableResult
   public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
     let (model, name) = try cell.attached()
-    // An own write still under way would make the first try a conflict with oneself.
+    // An own pending write would make the first attempt a conflict with it.
     var seen = await model.recordOnceSettled(name)
     var rejection = WriteRejection(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
@@ -97,7 +98,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
 }
 
 extension SharedField where Value: AdditiveArithmetic & FieldCodable {
-  /// Adds at the hub: no increment is ever lost, and none waits for another.
+  /// Adds at the hub: no increment is lost, and none waits for another.
   @discardableResult
   public func add(_ amount: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
@@ -106,7 +107,7 @@ extension SharedField where Value: AdditiveArithmetic & FieldCodable {
 }
 
 extension SharedModel {
-  /// The field once no write of this peer is pending on it: as long as that takes, or until the peer has stopped or the
+  /// The field once no write of this peer is pending on it. Waits without a limit, until the peer has stopped or the
   /// task is cancelled.
   func recordOnceSettled(_ field: String) async -> FieldRecord? {
     let id = id
@@ -116,8 +117,7 @@ extension SharedModel {
     return record(field)
   }
 
-  /// The field as it is once the replica has reached the commit that a conflict named; what is there after a second
-  /// otherwise.
+  /// The field once the replica has reached the commit that a conflict named, or as it is after a second.
   func record(_ field: String, noOlderThan conflict: Conflict) async -> FieldRecord? {
     let id = id
     _ = await runtime.wait(timeout: .seconds(1)) { state in

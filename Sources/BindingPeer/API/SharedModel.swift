@@ -1,20 +1,21 @@
 public import BindingModel
 public import BindingProtocol
 
-/// A model as one peer sees it, without types: what tools use, and what stands behind every `Model` that was shared.
+/// A model as one peer sees it, without types: for tools, and behind every `Model` that is shared.
 ///
-/// Reading and writing is safe on any thread. Observers run on the model's lane. The model is left when nobody holds
-/// it any more and all that was written has its outcome.
+/// Reading and writing is safe on any thread. Observers run on the model's lane. The model is left when it is no
+/// longer referenced and every write has its outcome.
 public final class SharedModel: Sendable {
+  /// The model's id.
   public let id: String
-  /// Of an ephemeral line: the model that it belongs to.
+  /// For an ephemeral model: the stored model that it belongs to.
   let stored: SharedModel?
   /// Where this model's observers run.
   public let lane: Lane
   let peer: Peer
   var runtime: PeerRuntime { peer.runtime }
 
-  /// An object of its own: to copy a weak reference is dear, and these are handed on with every change.
+  /// An object of its own: copying a weak reference is expensive, and these are passed on with every change.
   // SAFETY: a weak reference may be read on any thread, and this one is never set again.
   final class WeakCell: @unchecked Sendable {
     private(set) weak var cell: (any AnyFieldCell)?
@@ -22,30 +23,29 @@ public final class SharedModel: Sendable {
     init(_ cell: any AnyFieldCell) { self.cell = cell }
   }
 
-  /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets
-  /// the newest.
+  /// Undelivered updates and their observers. Values of one field replace each other: a lagging lane gets the newest.
   struct Staged: Sendable {
     var fields = IndexedMap<String, StagedField>()
-    /// Those that have news, in no order.
+    /// Indices of the fields with an undelivered value, in no order.
     var dueFields: [Int] = []
     var updates: [(update: ModelUpdate, stamp: UInt64)] = []
-    /// What new observers are told first, each by its number.
+    /// The first update of each new observer, by its number.
     var beginnings: [(observer: UInt64, update: ModelUpdate)] = []
     var missedUpdates: UInt64 = 0
     var hops: UInt8 = 0
     var observers: [UInt64: Observer] = [:]
-    /// Paced observers of the model, which keep what waits for them themselves.
+    /// Paced observers of the model, which hold their undelivered changes themselves.
     var feeds: [Following<ModelFeed>] = []
-    /// How many there are of single fields.
+    /// The number of paced observers of single fields.
     var fieldFeeds = 0
-    /// Those that have something to tell.
+    /// Paced observers with something to deliver.
     var dueFeeds: [Following<any UpdateFeed>] = []
-    /// What all of them hear is taken apart once.
+    /// Splits each update once for all of them.
     var steps = UpdateSteps()
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
-    /// Observed statuses, and whether one may be another than it was.
+    /// Observed statuses, and whether one may have changed.
     var reporters: [ObjectIdentifier: WeakReporter] = [:]
     var lastReporter: UInt64 = 0
     var isStatusDue = false
@@ -54,11 +54,11 @@ public final class SharedModel: Sendable {
       !dueFields.isEmpty || !updates.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || isStatusDue
     }
   }
-  /// What stands for one field in this process, and what it has yet to hear.
+  /// The objects for one field in this process, and its undelivered value.
   struct StagedField: Sendable {
     var cells: [WeakCell] = []
     var update: FieldUpdate?
-    /// Whether what shows is a write of this peer that has no outcome, as far as was told.
+    /// Whether the value last delivered is a write of this peer without an outcome.
     var isOurs = false
     /// Paced observers of this field alone.
     var feeds: [Following<FieldFeed>] = []
@@ -66,30 +66,31 @@ public final class SharedModel: Sendable {
   struct FieldUpdate: Sendable {
     var value: FieldValue?
     var stamp: UInt64
-    /// Whether a write of this peer makes it so, which the hub may refuse.
+    /// Whether it is a pending write of this peer, which the hub may refuse.
     var isOurs = false
-    /// If it cannot be decoded: whether what shows until then was committed, and not such a write that has ended.
+    /// If it cannot be decoded: whether the value shown until then was committed, and is not a pending write that has
+    /// ended.
     var keepsShown = true
-    /// A write of this peer that nobody was told of before others overwrote it.
+    /// A write of this peer that others overwrote before it was delivered.
     var overwritten: Overwritten?
   }
   struct Overwritten: Sendable {
     var value: FieldValue?
   }
   struct Observer: Sendable {
-    /// Updates with a later stamp are for it; what came before is in its beginning.
+    /// It receives updates with a later stamp; earlier ones are in its first update.
     let since: UInt64
     let body: @Sendable (ModelUpdate, _ missed: UInt64) -> Void
   }
   let staged: Protected<Staged> = Protected(Staged())
-  /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
+  /// This peer's decision, as the model's owner, on other peers' writes: returns the reason to refuse, or nil.
   let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
   let broadcaster: Protected<StatusBroadcaster<ModelStatus>?> = Protected(nil)
   let shownBroadcasters: Protected<ShownBroadcasters> = Protected(ShownBroadcasters())
-  /// The description as it was read last, with the text from which.
+  /// The description last read, with the text that it was read from.
   private let described: Protected<Described?> = Protected(nil)
 
-  /// Updates that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
+  /// The most updates that wait for a lagging lane; beyond it the oldest are dropped and counted.
   public static let maxWaitingUpdates = 10_000
 
   init(id: String, lane: Lane, peer: Peer, stored: SharedModel? = nil) {
@@ -101,7 +102,7 @@ public final class SharedModel: Sendable {
 
   deinit { peer.runtime.abandon(model: id) }
 
-  /// All that is known of a field; nil if it has never been heard of.
+  /// All that is known of a field; nil if the field is unknown and the model is not current.
   public func record(_ field: String) -> FieldRecord? {
     runtime.state.withLock { $0.session.fieldRecord(id, field) }
   }
@@ -111,12 +112,12 @@ public final class SharedModel: Sendable {
     runtime.state.withLock { $0.session.version(of: id) }
   }
 
-  /// What is declared of the fields, as the hub has it.
+  /// The declarations of the fields, as the hub has them.
   public var modelDescription: ModelDescription {
     presentDescription?.description ?? ModelDescription()
   }
 
-  /// How a field is described, if that lets it have other values than `rule`.
+  /// The description of a field, if it allows other values than `rule`.
   func description(of field: String, otherwiseThan rule: FieldRule) -> FieldDescription? {
     guard let described = presentDescription, let other = described.rules[field], !other.allowsSame(as: rule) else {
       return nil
@@ -132,25 +133,25 @@ public final class SharedModel: Sendable {
     return fresh
   }
 
-  /// Waits until the model is current; false when `timeout` passes first, when the task is cancelled, or when the hub
-  /// does not let this peer join it: then `status.refusal` says why.
+  /// Waits until the model is current. Returns false when `timeout` passes first, the task is cancelled, or the hub
+  /// does not let this peer join the model: then `status.refusal` says why.
   public func whenCurrent(timeout: Duration) async -> Bool {
     let id = id
     _ = await runtime.wait(timeout: timeout) { $0.session.isCurrent(id) || $0.session.syncState(of: id).refusal != nil }
     return isCurrent
   }
 
-  /// Writes: shown at once, sent when it can be, decided by the hub.
-  /// - Throws: `WriteError` if it cannot even be laid over: a bad name, a value past a limit, a full outbox, a stopped
+  /// Writes a proposal: it shows immediately, is sent when it can be, and the hub decides it.
+  /// - Throws: `WriteError` if it cannot be overlaid: a bad name, a value beyond a limit, a full outbox, a stopped
   ///   peer.
   @discardableResult
   public func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
     try write(proposal, whenOverlaid: { _ in })
   }
 
-  /// Writes one text that was edited elsewhere, from what it was before that: what others wrote since is merged with
-  /// it, as by `ConflictPolicy.text`.
-  /// - Throws: as `write`.
+  /// Writes a text that was edited elsewhere, starting from `base`: what others wrote since is merged with it, as by
+  /// `ConflictPolicy.text`.
+  /// - Throws: `WriteError` if it cannot be overlaid.
   @discardableResult
   public func write(_ text: String, to field: String, editedFrom base: String) throws(WriteError) -> PendingWrite {
     let operation = FieldOperation(.set, field, FieldValue(json: .string(text)))
@@ -158,12 +159,12 @@ public final class SharedModel: Sendable {
     return try write(Proposal(operations: [operation]), policies: [field: policy], whenOverlaid: { _ in })
   }
 
-  /// `observer` hears, on the model's lane and in order, what is there (as one snapshot, if there is anything) and then
-  /// each update. A lane far behind is told how many it missed.
+  /// Calls `observer` on the model's lane, in order, with the present state (as one snapshot, if there is any) and
+  /// then each update. `missed` is the number of updates that a lagging lane has dropped.
   public func observe(
     _ observer: @escaping @Sendable (_ update: ModelUpdate, _ missed: UInt64) -> Void
   ) -> ObserverToken {
-    // Under the lock under which updates are staged: nothing falls between what is there and what comes.
+    // The lock under which updates are staged: none is lost between the present state and the first update.
     let number = runtime.state.withLock { state in
       let beginning = state.session.present(id)
       let since = state.stamp
@@ -184,7 +185,7 @@ public final class SharedModel: Sendable {
 // MARK: - Writing
 
 extension SharedModel {
-  /// Lays the proposal over and registers it; `whenOverlaid` is told what shows then.
+  /// Overlays the proposal and registers it; `whenOverlaid` gets what shows then.
   func write(
     _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
@@ -205,7 +206,7 @@ extension SharedModel {
     return pending
   }
 
-  /// What shows of these fields now.
+  /// What these fields show now.
   func present(_ fields: [String]) -> OverlaidFields {
     runtime.state.withLock { state in
       state.stamp += 1
@@ -218,7 +219,7 @@ extension SharedModel {
     }
   }
 
-  /// Asks, on the model's lane, what two values become, and goes on with the answer.
+  /// Runs a merge on the model's lane and continues the write with its result.
   func answer(_ question: MergeQuestion, of write: WriteID, by policy: WritePolicy) {
     lane.run { [weak self] in
       let value = policy.merge?(question)
@@ -235,7 +236,7 @@ extension SharedModel {
   }
 }
 
-/// A description, read.
+/// A parsed description.
 private struct Described: Sendable {
   let text: FieldValue
   let description: ModelDescription
@@ -248,13 +249,13 @@ private struct Described: Sendable {
   }
 }
 
-/// What shows once a proposal is laid over.
+/// What shows once a proposal is overlaid.
 struct OverlaidFields: Sendable {
-  /// Older than all that is shown from then on.
+  /// Lower than the stamp of everything that shows later.
   var stamp: UInt64
-  /// What became of fields that were not plainly set: merged with what is there, which may be newer than what their
-  /// cell knows, or given up already.
+  /// The values of fields that were not plainly set: merged with the present values, which may be newer than those of
+  /// their cells, or already given up.
   var merged: [String: FieldValue] = [:]
-  /// Fields that show what this peer has written, without an outcome.
+  /// Fields that show a write of this peer without an outcome.
   var ours: Set<String> = []
 }

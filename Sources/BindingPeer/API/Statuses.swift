@@ -1,62 +1,63 @@
 public import BindingModel
 
-/// How something stands, as a value that can be read, observed, shown in a control and awaited:
+/// A status as a value that can be read, observed, shown in a control and awaited:
 /// ```swift
 /// let token = lamp.$level.statuses.observe { print($0) }
 /// lamp.$level.statuses.show(\.description, in: label, \.text) { $0 }
 /// for await status in lamp.statuses.values where status.unconfirmed == 0 { break }
 /// ```
-/// The status of a field or model is told on the model's lane, once a turn at most and after the turn's values, that of
-/// a peer on the thread that brings the news, which may be the link's: do not wait there, or say
-/// `observe(on:lane:)`. Only the newest is told, and no two equal ones follow each other. A status that nobody observes
-/// is computed when it is read and costs nothing else.
+/// The status of a field or model is reported on the model's lane, at most once per turn and after the turn's values;
+/// that of a peer on the thread that changes it, which may be the link's: do not block there, or use
+/// `observe(on:lane:)`. Only the newest status is reported, and no two equal ones in a row. An unobserved status is
+/// computed when it is read and costs nothing else.
 public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
   let broadcaster: StatusBroadcaster<Status>
-  /// What the status is about, kept alive.
+  /// The object that the status describes, kept alive.
   let subject: any AnyObject & Sendable
 
-  /// The present status. Read inside `withObservationTracking`, `Observations` or a SwiftUI view it is tracked, inside
-  /// a `Derived` it is one of its sources; so is `status` itself, of a field, model or peer.
+  /// The present status. Reads inside `withObservationTracking`, `Observations` or a SwiftUI view are tracked; inside
+  /// a `Derived` it is a source. The same holds for `status` of a field, model or peer.
   public var value: Status { broadcaster.read() }
 
+  /// The location that bindings use; it cannot be written.
   public var location: any BindingLocation<Status> {
     StatusLocation(published: broadcaster.location, broadcaster: broadcaster)
   }
 
-  /// Hears the present status now, and each other one, until the token is cancelled or released.
+  /// Observes the status, now and at each change, until the token is cancelled or released.
   public func observe(_ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
     broadcaster.observe(owner: nil) { status, _ in body(status) }
   }
 
-  /// The same for as long as `owner` lives, which is held weakly.
+  /// Observes the status, now and at each change, while `owner` lives, which is held weakly.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
     broadcaster.observe(owner: owner) { status, _ in body(status) }
   }
 }
 
-/// What may have observers that want to be told of another status.
+/// Reports a status that may have changed to its observers.
 protocol StatusReporter: AnyObject, Sendable {
-  /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
-  /// it.
+  /// Whether there are observers. Not to be called under a lock: the check whether an owner lives may release the
+  /// last reference to it.
   var isObserved: Bool { get }
-  /// The status may be another from now on: what was computed from it is computed anew where it is read.
+  /// The status may have changed: what was computed from it is recomputed when it is read.
   func invalidate()
-  /// Tells the status, if it is another than the one told last.
+  /// Reports the status if it differs from the one last reported.
   func report()
 }
 
-/// Where one status is told. Who makes it, keeps it.
+/// Broadcasts one status to its observers. Its creator keeps it alive.
 final class StatusBroadcaster<Status: Sendable & Equatable>: StatusReporter {
   private struct Observers: Sendable {
     var tokens = 0
-    /// Whether each is still there.
+    /// For each owner, whether it still lives.
     var owners: [UInt64: @Sendable () -> Bool] = [:]
     var lastOwner: UInt64 = 0
   }
   private let published: Observable<Status>
   let present: @Sendable () -> Status
-  /// Has it told from now on, whenever the status may be another one.
+  /// Has `report` called from now on, whenever the status may have changed.
   private let begin: @Sendable (any StatusReporter) -> Void
   private let observers = Protected(Observers())
   private let tracked = TrackedReads<Status>()
@@ -77,18 +78,18 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusReporter {
     return wasObserved
   }
 
-  /// Whether anybody observed when that was looked at last.
+  /// Whether there were observers at the last check.
   var wasObserved: Bool { observers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } || tracked.isTracked }
 
   func invalidate() { if tracked.isTracked { tracked.invalidate() } }
 
-  /// Computed within the write: of two threads the later one has the last word.
+  /// Computed within the update: of two threads the later one has the last word.
   func report() {
     published.update { $0 = present() }
     if tracked.isTracked { tracked.notify(present()) }
   }
 
-  /// The present status; who tracks what this thread reads hears when it is another.
+  /// The present status; trackers of this read are notified when it changes.
   func read() -> Status {
     guard ReadTracking.current != .nobody else { return present() }
     return tracked.read {
@@ -122,7 +123,7 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusReporter {
   }
 }
 
-/// The place of a status: it takes no writes. It keeps nothing alive.
+/// The location of a status: it takes no writes and keeps nothing alive.
 private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation {
   let published: any BindingLocation<Status>
   weak var broadcaster: StatusBroadcaster<Status>?
@@ -140,12 +141,13 @@ private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation 
   func remove(observer owner: AnyObject) { published.remove(observer: owner) }
 }
 
-/// The session's milliseconds as instants of a clock that people can use. Both stand still while the machine sleeps.
+/// Converts the session's milliseconds into instants that programs can use. Both clocks stop while the machine
+/// sleeps.
 enum PeerClock {
-  /// Milliseconds are cut off: with one more no instant lies in the future.
+  /// Milliseconds are truncated: with one more no instant lies in the future.
   private static let origin = (instant: SuspendingClock.now, milliseconds: PeerRuntime.now + 1)
 
-  /// Equal milliseconds are equal instants, a millisecond early at most.
+  /// Equal milliseconds give equal instants, a millisecond early at most.
   static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant {
     origin.instant.advanced(by: .milliseconds(Int64(clamping: milliseconds) - Int64(clamping: origin.milliseconds)))
   }
