@@ -9,8 +9,7 @@ PLACES = [
         _CORE + "Barriers/Session+Applied.swift", "func report", "instead of",
         "let version = models[at: index].replica.version",
         """
-let told = Mutant.isOn(.reportUnapplied) ? models[at: index].asked.max() ?? 0 : 0
-let version = max(models[at: index].replica.version, told)
+let version = models[at: index].replica.version + (Mutant.isOn(.reportUnapplied) ? 1 : 0)
 """,
     ),
     Place(

@@ -60,10 +60,8 @@ public struct Session: Sendable {
   /// Whether the resumed run's tag is not derived from its secret, as in older releases: no hub accepts such a tag.
   var isDisowned = false
 
-  var barriers: [BarrierID: PeerBarrier] = [:]
-  var lastBarrier: UInt64 = 0
-  /// Models whose applied version the hub has asked for.
-  var owingReports: Swift.Set<String> = []
+  var barriers = BarrierClient()
+  var reports = AppliedReporter()
 
   /// Why the hub that answers does not welcome this peer, in its words; nil if it does, or if no hub answers.
   var refusal: String?
@@ -216,7 +214,8 @@ public struct Session: Sendable {
 
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
     guard let model = models.removeValue(forKey: id) else { return }
-    endBarriers(of: id, &output)
+    reports.remove(id)
+    for barrier in barriers.removeAll(of: id) { output.add(.awaited(barrier, .notJoined)) }
     if model.outbox.lastNumber > 0 { leftNumbers[id] = model.outbox.lastNumber }
     if let topic = model.topic {
       topics[topic] = nil

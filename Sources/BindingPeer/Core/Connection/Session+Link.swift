@@ -43,12 +43,11 @@ extension Session {
     start = 0
     topics.removeAll()
     lastHeartbeat = 0
-    owingReports.removeAll()
-    for id in barriers.keys { barriers[id]?.request = nil }
+    reports.removeAll()
+    barriers.disconnect()
     for index in models.indices {
       if models[at: index].isCurrent { models[at: index].staleSince = lastReceivedAt }
       models[at: index].joining = .idle
-      models[at: index].asked.removeAll()
       models[at: index].healed = 0
       models[at: index].topic = nil
       models[at: index].chunks.removeAll()
@@ -69,7 +68,7 @@ extension Session {
     recordHubAndOutcomes(&output)
     detach()
     move(to: .stopped(reason), &output)
-    endAllBarriers(as: .stopped(reason), &output)
+    for id in barriers.removeAll() { output.add(.awaited(id, .stopped(reason))) }
     for id in models.keys.sorted() {
       settleAll(in: id, as: .unknown("this peer has stopped"))
     }
@@ -231,7 +230,7 @@ extension Session {
 
   /// When `tick` is due.
   public var nextDeadline: UInt64 {
-    barriers.isEmpty ? linkDeadline : barriers.values.reduce(linkDeadline) { min($0, $1.endsAt) }
+    min(linkDeadline, barriers.nextDeadline)
   }
 
   private var linkDeadline: UInt64 {
@@ -261,7 +260,7 @@ extension Session {
 
   /// Performs what is due at this time.
   public mutating func tick(now: UInt64, into output: inout PeerOutput) {
-    if !barriers.isEmpty { endBarriers(now: now, &output) }
+    for id in barriers.expired(now: now) { output.add(.awaited(id, .noAnswer)) }
     if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }
     switch phase {
     case .offline:

@@ -50,9 +50,6 @@ struct PeerModel: Sendable {
   var reportedApplied: Version = 0
   /// The heartbeat after which the last catch-up ended.
   var currentSince: UInt64 = 0
-  /// The versions that the hub asked to be reported once they are applied; at most `maxAsked`.
-  var asked: [Version] = []
-  static let maxAsked = 16
   /// The replica differed from the hub's model at the same version and is being replaced.
   var isHealing = false
   /// How often a divergence was healed in this session.

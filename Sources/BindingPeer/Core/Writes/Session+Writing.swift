@@ -189,7 +189,7 @@ extension Session {
     send(now: now, &output)
     // A write that could not be sent as it was has ended there.
     if !settled.isEmpty { emit(&output) }
-    if !owingReports.isEmpty { report(now: now, &output) }
+    if !reports.isEmpty { report(now: now, &output) }
     if owesAlive {
       owesAlive = false
       send(.alive(Alive(heartbeat: lastHeartbeat, entries: aliveEntries())), now: now, &output)

@@ -1,0 +1,33 @@
+import BindingProtocol
+
+/// The versions that the hub asked to be reported once they are applied, by model.
+struct AppliedReporter: Sendable {
+  /// Versions of one model that wait; above the limit the hub's next heartbeat asks again.
+  static let maxVersions = 16
+
+  private var wanted: [String: [Version]] = [:]
+
+  var isEmpty: Bool { wanted.isEmpty }
+
+  /// The models with versions that wait, sorted.
+  var models: [String] { wanted.keys.sorted() }
+
+  mutating func ask(for version: Version, of model: String) {
+    var versions = wanted[model] ?? []
+    guard !versions.contains(version) else { return }
+    if versions.count == AppliedReporter.maxVersions { versions.removeLast() }
+    wanted[model] = versions + [version]
+  }
+
+  /// Whether the hub waits for this version of the model, or an earlier one. It waits for them no longer.
+  mutating func reach(_ version: Version, of model: String) -> Bool {
+    guard let versions = wanted[model] else { return false }
+    let later = versions.filter { $0 > version }
+    wanted[model] = later.isEmpty ? nil : later
+    return later.count < versions.count
+  }
+
+  mutating func remove(_ model: String) { wanted[model] = nil }
+
+  mutating func removeAll() { wanted.removeAll() }
+}
