@@ -1,8 +1,8 @@
-/// What is to happen in a simulated world, by time; of two things at one time the one that was entered first.
+/// The events to come in a simulated world, by time; events of the same time in the order in which they were added.
 struct Agenda<Entry> {
-  /// The heap moves these, not the entries themselves.
+  /// The heap moves these nodes, not the entries themselves.
   private struct Node {
-    /// The time, and below it the number of the entry: in one, for it is compared more often than anything else.
+    /// The time, and below it the entry's number: one integer, as it is compared more often than anything else.
     let moment: UInt64
     let slot: Int
 
@@ -17,12 +17,12 @@ struct Agenda<Entry> {
   private var slots: [Entry] = []
   private var free: [Int] = []
   private var entered: UInt32 = 0
-  /// Stands in a slot that is free: with an optional the compiler copies where it could move.
+  /// Fills a free slot: with an optional the compiler copies where it could move.
   private let blank: Entry
-  /// That of the entry that was taken last.
+  /// The time of the last popped entry.
   private(set) var time: UInt64 = 0
 
-  /// - Parameter blank: any entry that holds nothing.
+  /// - Parameter blank: any entry without payload.
   init(blank: Entry) { self.blank = blank }
 
   mutating func add(_ entry: Entry, at time: UInt64) {
@@ -47,7 +47,7 @@ struct Agenda<Entry> {
     }
   }
 
-  /// What comes next; nil if nothing does up to that time.
+  /// The next entry; nil if there is none up to that time.
   mutating func pop(upTo end: UInt64) -> Entry? {
     guard let first = heap.first, first.time <= end else { return nil }
     time = first.time

@@ -2,6 +2,7 @@
 public struct Chance: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
+  /// Creates the sequence of one seed.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {
@@ -12,11 +13,13 @@ public struct Chance: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// True so often in a thousand.
+  /// True with a probability of `rate` in a thousand.
   public mutating func perMille(_ rate: Int) -> Bool { rate > 0 && Int(next() % 1_000) < rate }
 
+  /// A number from 0 to `bound` - 1; 0 for bounds below 2.
   public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
 
+  /// A number in the range.
   public mutating func within(_ range: ClosedRange<UInt64>) -> UInt64 {
     range.lowerBound + next() % (range.upperBound - range.lowerBound + 1)
   }

@@ -1,20 +1,20 @@
 import BindingPeer
 import BindingProtocol
 
-/// What the application of a peer in an ephemeral line remembers, to hold the line to what it said there.
+/// What the application of a peer in an ephemeral model remembers, to check the model against what it said there.
 final class EphemeralMember {
-  /// Unacknowledged writes, and which fields each is about; empty: all of them.
+  /// Unacknowledged writes, and the fields that each touches; empty: all of them.
   @exclusivity(unchecked) var unacknowledged: [WriteID: [String]] = [:]
   @exclusivity(unchecked) var withdrawn: Swift.Set<WriteID> = []
-  /// By field: its writes that count, oldest first; nil: it was deleted.
+  /// By field: its effective writes, oldest first; a nil value is a deletion.
   @exclusivity(unchecked) private var written: [String: [(id: WriteID, value: FieldValue?)]] = [:]
-  /// The hub has taken it for gone once, or has started again: another may have been quicker.
+  /// Whether the hub once took it for gone or has restarted: another peer may have claimed its fields.
   @exclusivity(unchecked) var mayHaveLost = false
-  /// How often the session claimed something again that was another's by then.
+  /// How often the session claimed a field again that another peer had taken by then.
   @exclusivity(unchecked) var refusedClaims = 0
-  /// What it was told is another's.
+  /// Fields that the hub refused because they are another peer's.
   @exclusivity(unchecked) var refused: Swift.Set<String> = []
-  /// What it has come to show.
+  /// The version that it last showed.
   @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)
   @exclusivity(unchecked) var isAway = false
 
@@ -28,12 +28,12 @@ final class EphemeralMember {
     }
   }
 
-  /// A write had no effect: what was said before stands.
+  /// Undoes a write without effect: the previous one counts again.
   func revert(_ id: WriteID) {
     for field in written.keys { written[field]?.removeAll { $0.id == id } }
   }
 
-  /// What it has in a field, as far as it knows.
+  /// Its value of a field, to its own knowledge.
   func has(_ field: String) -> FieldValue? { written[field]?.last?.value }
 
   /// The last write of a field, if that is unacknowledged.

@@ -1,19 +1,19 @@
 import BindingProtocol
 
-/// What the hub told of a model's ephemeral line: the truth that replicas of it are held against, and that each commit
-/// is held against itself.
+/// What the hub published of a model's ephemeral model: the truth for replicas of it, and each commit is checked
+/// against the commits before.
 struct EphemeralOracle {
-  /// A field's value, and whose it is; the hub's own tag is none.
+  /// A field's value and holder; fields of the hub itself have no tag.
   struct Held: Equatable {
     let value: FieldValue
     let tag: Tag
   }
   typealias State = [String: Held]
   private struct EpochLog {
-    /// By version, from 0 on.
+    /// By version, from 0.
     var states: [State] = [[:]]
     var authors: [Tag] = [.none]
-    /// By the hub's numbers, which are those of a topic.
+    /// By the hub's field numbers, which are those of a topic.
     var fields: [String] = []
     var topic = Topics.none
     var lastDecided: [Tag: ProposalNumber] = [:]
@@ -45,24 +45,24 @@ struct EphemeralOracle {
     return states[Int(version)]
   }
 
-  /// Who wrote a version; none: the hub.
+  /// The writer of a version; none: the hub.
   func author(_ epoch: Epoch, _ version: Version) -> Tag? {
     guard let authors = epochs[epoch]?.authors, version < authors.count else { return nil }
     return authors[Int(version)]
   }
 
-  /// Another hub process: it knows nothing of what was.
+  /// Another run of the hub begins with an empty model.
   mutating func begin(_ epoch: Epoch) {
     self.epoch = epoch
     epochs[epoch] = EpochLog()
   }
 
-  /// The hub has forgotten an identity, with its marks.
+  /// The hub has forgotten an identity and its last decided numbers.
   mutating func forget(_ tag: Tag) { epochs[epoch]?.lastDecided[tag] = nil }
 
-  /// Under another topic the fields that have a value have other numbers, in the same order; of a line that was
-  /// removed, and is made again, there are none.
-  /// - Returns: whether names were given back.
+  /// Under another topic the fields that have a value are renumbered in the same order; a model that was removed
+  /// and recreated has none.
+  /// - Returns: whether names were released.
   mutating func moves(to topic: Topic) -> Bool {
     guard var now = epochs[epoch], now.topic != topic else { return false }
     defer {
@@ -74,8 +74,8 @@ struct EphemeralOracle {
     return !now.fields.isEmpty
   }
 
-  /// Enters what is published.
-  /// - Returns: what it changes, in order.
+  /// Enters published commits.
+  /// - Returns: what they change, in order.
   mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {
     guard group.epoch == epoch, var now = epochs[epoch] else {
       throw Broken(.order, "\(name) is told in epoch \(group.epoch), the hub's is \(epoch)")
@@ -114,7 +114,7 @@ struct EphemeralOracle {
     return changes
   }
 
-  /// §9: what one holds nobody else writes; the hub only deletes, but for the places of who is present.
+  /// §9: only its holder writes a field; the hub itself only deletes, except for presence slots.
   private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Broken) {
     if field.hasPrefix(Names.presencePrefix) {
       guard tag != .none, EphemeralOracle.slotOwner(old) != tag || EphemeralOracle.slotOwner(new) != tag else { return }
@@ -127,7 +127,7 @@ struct EphemeralOracle {
     }
   }
 
-  /// Whose place the field of one who is present is.
+  /// The peer that a presence slot describes.
   static func slotOwner(_ held: Held?) -> Tag? {
     guard case .string(let text)? = (try? held?.value.json)?["tag"] else { return nil }
     return Tag(text)

@@ -1,21 +1,21 @@
 import BindingPeer
 import BindingProtocol
 
-/// What became of every proposal: by model, by who made it, by its number.
+/// What became of every proposal: by model, writer and number.
 struct Fates {
   struct Fate {
-    /// What was decided, if it is no commit, and in which life of the hub.
+    /// The outcome, if it is no commit, and the run of the hub that decided it.
     var decision: WireOutcome.Kind?
     var run = 0
-    /// Its outcome has left the hub.
+    /// Whether the hub has sent its outcome.
     var isSent = false
-    /// Which write it turned out to be.
+    /// The write that the proposal turned out to be.
     var claimedBy: WriteID?
-    /// The fields that it changed, by the life of the log in which it did.
+    /// The fields that it changed, by the epoch of the log in which it did.
     private var changed: (epoch: Epoch, fields: UInt16) = (0, 0)
     private var changedEarlier: [(epoch: Epoch, fields: UInt16)] = []
 
-    /// Notes that it changed a field; false if it had changed that in this life already.
+    /// Records that it changed a field; false if it had already changed that field in this epoch.
     mutating func change(_ field: Int, in epoch: Epoch) -> Bool {
       if changed.epoch != epoch {
         changedEarlier.append(changed)
@@ -28,12 +28,12 @@ struct Fates {
   }
   private struct Writer {
     var lastDecided: ProposalNumber = 0
-    /// By number, from 1 on.
+    /// By number, from 1.
     var fates: [Fate] = []
   }
   private let models: Int
   private var indices: [Tag: Int] = [:]
-  /// Whom it was asked about last: it is about one of them several times in turn.
+  /// The last writer looked up: look-ups of one writer come in runs.
   private var last: (tag: Tag, index: Int)?
   private var writers: [Writer] = []
 
@@ -61,7 +61,7 @@ struct Fates {
     }
   }
 
-  /// The marks and decisions of a log are gone; what is known of the proposals themselves stays.
+  /// Forgets the last decided numbers and decisions of a log; what is known of the proposals themselves stays.
   mutating func forgetDecisions() {
     for writer in writers.indices {
       writers[writer].lastDecided = 0

@@ -1,6 +1,6 @@
-/// Which of the rules between peers a seed has besides: each in a quarter of the seeds.
+/// Which features between peers a seed uses besides: each in a quarter of the seeds.
 extension FaultProfile {
-  /// - Parameter chance: a stream of its own, so that a seed without any of them is what it would be without this.
+  /// - Parameter chance: a stream of its own, so that drawing features does not change the seeds without them.
   mutating func drawFeatures(from chance: inout Chance) {
     if chance.perMille(250) { ephemeralWriters = 2 + chance.below(3) }
     if chance.perMille(250) {
@@ -10,18 +10,24 @@ extension FaultProfile {
     if chance.perMille(250) { barriers = [40, 150][chance.below(2)] }
   }
 
-  /// - Parameter chance: a stream of its own, too. A liar joins as a peer does: what is told of peers would count it.
+  /// - Parameter chance: a stream of its own, too. An impostor joins like a peer, and checks about peers would
+  ///   count it.
   mutating func drawForgedOffers(from chance: inout Chance) {
     if chance.perMille(500), !hasEphemeralOrBarriers { forgedOffers = 700 }
   }
 
-  /// What an owner is like: how often in a thousand questions it says no, nothing, or something too late, and how often
-  /// its connection or its process breaks before it answers.
+  /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
+  /// often its connection or process breaks before it answers.
   public struct Temper: Sendable {
+    /// Per thousand questions: it refuses.
     public var refusals: Int
+    /// Per thousand questions: it does not answer.
     public var silences: Int
+    /// Per thousand questions: it answers after 1.5 s to 2.5 s.
     public var delays: Int
+    /// Per thousand questions: its connection is cut.
     public var cuts: Int
+    /// Per thousand questions: its process crashes.
     public var crashes: Int
 
     static let willing = Temper(refusals: 50, silences: 10, delays: 10, cuts: 20, crashes: 10)
@@ -29,9 +35,9 @@ extension FaultProfile {
     static let slow = Temper(refusals: 100, silences: 80, delays: 80, cuts: 60, crashes: 30)
   }
 
-  /// Whether anybody joins an ephemeral line.
+  /// Whether any peer joins an ephemeral model.
   var hasEphemeralModel: Bool { ephemeralWriters > 0 || hasOwner }
 
-  /// Whether more has to be known of what the hub has heard than a history without any of this needs.
+  /// Whether the world must record what the hub receives, which other histories do not need.
   var hasEphemeralOrBarriers: Bool { hasEphemeralModel || barriers > 0 }
 }

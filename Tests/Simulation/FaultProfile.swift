@@ -1,85 +1,108 @@
-/// Which faults a seed knows, and how often: each class is drawn on or off, so that some seeds see one fault alone and
-/// some see all.
+/// The faults that a seed injects, and how often: each class is drawn on or off, so that some seeds see one fault
+/// alone and some see all.
 public struct FaultProfile: Sendable {
+  /// Peers in the world.
   public var peers = 3
+  /// Models in the world.
   public var models = 1
-  /// In a thousand frames on a publish connection.
+  /// Per thousand frames on a publish connection: lost.
   public var lostFrames = 0
+  /// Per thousand frames on a publish connection: delivered twice.
   public var repeatedFrames = 0
-  /// In a thousand steps of an application.
+  /// Per thousand steps of an application: its connection is cut.
   public var cuts = 0
+  /// Per thousand steps of an application: the hub crashes.
   public var hubCrashes = 0
+  /// Per thousand steps of an application: its peer crashes.
   public var peerCrashes = 0
-  /// Whether each second peer has an outbox that survives its crash.
+  /// Whether every second peer has an outbox that survives its crash.
   public var hasOutboxes = false
+  /// Per thousand steps of an application: it leaves a model and joins it again.
   public var leaves = 0
-  /// In a thousand steps: the application looks at one more model, which nobody else needs for long, writes something,
-  /// deletes all, and leaves it.
+  /// Per thousand steps: the application joins one more model, which no other peer needs for long, writes to it,
+  /// deletes everything and leaves it.
   public var visits = 0
-  /// Names of deleted fields that a model keeps; nil: as many as there are.
+  /// Names of deleted fields that a model keeps; nil: unlimited.
   public var maxDeletedNames: Int?
-  /// Whether a hub that starts again has its log.
+  /// Whether a restarted hub has its log.
   public var isDurable = false
   /// Whether that log may lack its last batches.
   public var losesTail = false
-  /// The longest that the store takes for a batch, milliseconds; 0: it answers at once.
+  /// The longest that the store takes for a batch, milliseconds; 0: it answers immediately.
   public var storeDelay: UInt64 = 0
-  /// In a thousand appends: the store does not know what became of the batch, or another hub was first.
+  /// Per thousand appends: the store does not know whether it stored the batch.
   public var unknownAppends = 0
+  /// Per thousand appends: another hub was first.
   public var movedAppends = 0
+  /// Per thousand appends: the store is full.
   public var fullAppends = 0
-  /// In a thousand steps of an application: its process is stopped for a while and goes on.
+  /// Per thousand steps of an application: its process is stopped for a while, then continues.
   public var pauses = 0
-  /// In a thousand steps: one way of a peer's connections is dead for a while.
+  /// Per thousand steps: one direction of a peer's connections is dead for a while.
   public var oneWayCuts = 0
-  /// Published frames that wait at most for a process that is stopped.
+  /// Published frames that wait at most for a stopped process.
   public var queueFrames = 1_000
+  /// Writes that an outbox holds at most.
   public var maxOutboxWrites = 10_000
+  /// Bytes of commits that a peer buffers at most during a catch-up.
   public var maxBufferedBytes = 1_048_576
+  /// How long a silent session lives, milliseconds.
   public var leaseMilliseconds: UInt32 = 10_000
-  /// The longest way of a frame, milliseconds; each connection has its own.
+  /// The longest delay of a frame on the request connection, milliseconds.
   public var requestDelay: UInt64 = 3
+  /// The longest delay of a frame on the publish connection, milliseconds.
   public var publishDelay: UInt64 = 3
   /// Milliseconds between two steps of an application.
   public var pace: UInt64 = 40
+  /// Length of the chaos phase, milliseconds.
   public var chaosMilliseconds: UInt64 = 12_000
-  /// Downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
+  /// The downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
   public var droppedFrame: Int?
+  /// Steps of each application.
   public var steps = 60
-  /// In a thousand steps of an application: the hub's process is stopped for longer than its heartbeats.
+  /// Per thousand steps of an application: the hub's process is stopped for longer than its heartbeats.
   public var hubPauses = 0
-  /// In a thousand steps: the hub starts again and does not notice that its log lacks its last batches.
+  /// Per thousand steps: the hub restarts and does not notice that its log lacks its last batches.
   public var unnoticedLosses = 0
-  /// In a thousand steps: who is none of the peers talks to the hub in the name of one.
+  /// Per thousand steps: an impostor speaks to the hub in the name of a peer.
   public var impostors = 0
-  /// In a thousand starts of a hub that has lost commits: who is none of the peers offers a replica that never was.
+  /// Per thousand starts of a hub that has lost commits: an impostor offers a replica that never existed.
   public var forgedOffers = 0
-  /// In a thousand commits of others: the application answers with a write.
+  /// Per thousand commits of other peers: the application answers with a write.
   public var answers = 0
-  /// In a thousand writes: it is taken back soon after; it adds to what may be text.
+  /// Per thousand writes: it is withdrawn soon after.
   public var withdrawals = 0
+  /// Per thousand writes: it adds a number to a field that may hold text.
   public var wrongAdditions = 0
+  /// Unacknowledged proposals that the hub allows a session.
   public var maxUnacknowledged = 256
+  /// Bytes of a catch-up message at most.
   public var chunkBytes = 262_144
+  /// How long a write may wait offline before it becomes a compare-and-set, milliseconds.
   public var offlineMilliseconds: UInt64 = 10_000
-  /// A peer that allows longer chains of answers than the hub writes one before it is told.
+  /// Whether a peer that allows longer chains of answers than the hub writes one before it learns the hub's limit.
   public var writesTooDeep = false
-  /// Peers change the model's description.
+  /// Whether peers change the model's description.
   public var describes = false
+  /// Whether peers join all models by prefix.
   public var joinsPrefix = false
-  /// The hub remembers hardly anybody who has no session.
+  /// Whether the hub remembers hardly any identity without a session.
   public var forgetsSoon = false
-  /// In a thousand writes: it puts one word or number into a field that gathers them, so many in a history at most.
+  /// Per thousand writes: it puts one word or number into a gathering field, at most `mostGathered` times in a
+  /// history.
   public var gatherings = 0
+  /// The most words and numbers that a history gathers.
   public var mostGathered = 40
-  /// So many peers write in the ephemeral line of the first model.
+  /// Peers that write in the ephemeral model of the first model.
   public var ephemeralWriters = 0
-  /// Whether the last peer owns that model now and then, and what it is like then.
+  /// Whether the last peer owns the first model now and then.
   public var hasOwner = false
+  /// How that owner behaves.
   public var temper = Temper.willing
-  /// In a thousand steps of an application: it waits for others to have a version of that model.
+  /// Per thousand steps of an application: it waits until others have a version of the first model.
   public var barriers = 0
 
+  /// Creates a profile without faults.
   public init() {}
 
   init(drawnFrom chance: inout Chance) {
@@ -117,7 +140,7 @@ public struct FaultProfile: Sendable {
     if chance.perMille(300) { answers = [30, 300][chance.below(2)] }
     if chance.perMille(300) { withdrawals = 60 }
     if chance.perMille(300) { wrongAdditions = 30 }
-    // With few on a long way, what was written would not be through before the history ends.
+    // Few of them over a slow connection would not finish before the history ends.
     if chance.perMille(200) { maxUnacknowledged = requestDelay > 5 ? 16 : 3 }
     if chance.perMille(300) { chunkBytes = 150 }
     if chance.perMille(300) { offlineMilliseconds = 1_000 }

@@ -1,9 +1,9 @@
 import BindingHub
 import BindingProtocol
 
-/// What each batch is held against when it enters.
+/// Checks on each batch as it enters.
 extension Oracle {
-  /// R3: the numbers of a writer follow each other; only a join raises them.
+  /// R3: the numbers of a writer are dense; only a join raises them.
   mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Broken) {
     var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
     numbers.reserveCapacity(decisions.count + (group?.commits.count ?? 0))
@@ -28,7 +28,7 @@ extension Oracle {
     }
   }
 
-  /// What a proposal made of a field, by what the field had before.
+  /// Checks what a proposal made of a field, given the field's former value.
   func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point) throws(Broken) {
     switch field {
     case SimulatedField.sum: try checkSum(value, after: former, at: point)
@@ -41,10 +41,10 @@ extension Oracle {
     }
   }
 
-  /// What an impostor writes.
+  /// The value that impostors write.
   static let ofImpostor = FieldValue(bytes: Array("\"impostor\"".utf8))
 
-  /// Nothing but 1 is ever added, and the sum fits the description that the model has then.
+  /// Only 1 is ever added, and the sum fits the description that the model has at that moment.
   private func checkSum(_ value: FieldValue?, after former: FieldValue?, at point: Point) throws(Broken) {
     let sum = Oracle.number(value)
     guard let sum, sum == (Oracle.number(former) ?? 0) + 1 else {
@@ -59,7 +59,7 @@ extension Oracle {
     }
   }
 
-  /// Nobody takes a word or a number out: each is there once, and stays.
+  /// No writer removes a word or number: each occurs once and stays.
   private func checkGathered(
     _ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point
   ) throws(Broken) {

@@ -1,16 +1,17 @@
 import BindingProtocol
 
-/// What replicas brought back after a loss, and what was carried out besides.
+/// What replicas brought back after a loss, and what was committed besides.
 extension Oracle {
-  /// Who has lied to the hub, and what.
+  /// The value that liars write and offer.
   static let forged = FieldValue(bytes: Array("\"forged\"".utf8))
 
-  /// Whether this value of a field, which no other write has, was brought back from a lost life.
+  /// Whether this unique value of a field was recovered from a lost epoch.
   func isRecovered(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
     point(of: value, in: field, of: model).flatMap { entry($0) }?.isRecovered ?? false
   }
 
-  /// A value comes back in the name of who offered it: also what a liar offers, in nobody else's.
+  /// A recovered value is committed under the name of the peer that offered it; a forged value under no other name
+  /// than its liar's.
   mutating func enterRecovered(
     _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
   ) throws(Broken) {
@@ -31,7 +32,7 @@ extension Oracle {
       sums[point.model].bring(
         Oracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: point.model), into: point.epoch, by: name.tag)
     }
-    // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
+    // The latest recovery counts: it may be the value over which an earlier replica was recovered.
     if let earlier = record(value, in: field, name, point), earlier.number > 0,
       !claims.isRecovered(field, of: point.model)
     {
@@ -41,8 +42,8 @@ extension Oracle {
     }
   }
 
-  /// A proposal takes effect, for the first time: or its peer had it carried out by a life that is lost, and no replica
-  /// that was brought back had seen that.
+  /// A proposal takes effect for the first time; or an epoch that is lost had applied it, and no replica that was
+  /// recovered had seen that.
   mutating func enterOnce(
     _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
   ) throws(Broken) {
@@ -69,10 +70,11 @@ extension Oracle {
   }
 }
 
-/// What the hub was offered since it lost its memory: by whom, and which numbers that replica had seen.
+/// The replicas that peers have offered since the hub lost commits: their offerers, and the numbers that they had
+/// seen.
 struct OfferedClaims {
-  /// A text goes a second time where the hub may have forgotten that it carried it out: its words are told from those
-  /// of the first time only while they stand at the same place.
+  /// A text is sent a second time where the hub may have forgotten that it applied it: its words match those of the
+  /// first time only while they stand at the same index.
   var mayRepeatWords = false
   struct Key: Hashable {
     let model: Int
@@ -86,10 +88,10 @@ struct OfferedClaims {
   private var numbers: [Key: ProposalNumber] = [:]
   private var epochs: [Key: Epoch] = [:]
   private var recovered: Swift.Set<FieldKey> = []
-  /// All that fields ever had.
+  /// All values that fields ever had.
   private var stood: [FieldKey: Swift.Set<FieldValue>] = [:]
   var liars: Swift.Set<Tag> = []
-  /// Where a lie stood once: whoever saw it there may bring it back.
+  /// Fields that once held a forged value: any peer that saw it there may bring it back.
   var forgeries: Swift.Set<FieldKey> = []
 
   mutating func begin() {
@@ -105,7 +107,7 @@ struct OfferedClaims {
     }
   }
 
-  /// What the fields have is looked at anew.
+  /// Forgets which values were recovered, before the log is read again.
   mutating func forgetFields() { recovered.removeAll() }
 
   func hasStood(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
@@ -121,30 +123,30 @@ struct OfferedClaims {
     }
   }
 
-  /// Whether what a field has, or that it has nothing, was brought back.
+  /// Whether a field's value, or its absence, was recovered.
   func isRecovered(_ field: Int, of model: Int) -> Bool { recovered.contains(FieldKey(model: model, field: field)) }
 
   func hasSeen(_ name: Oracle.Name, offerer: Tag) -> Bool {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false
   }
 
-  /// Of which life a replica was.
+  /// The epoch of an offered replica.
   func epoch(of offerer: Tag, in model: Int) -> Epoch {
     epochs[Key(model: model, offerer: offerer, writer: .none)] ?? 0
   }
 }
 
-/// Which additions a number holds, by life of the log: 1 is added each time and nothing else is written, so the number
-/// is how many they are.
+/// The additions that a counter contains, by epoch of the log: only 1 is ever added and nothing else is written, so
+/// the counter equals their count.
 struct SumAdditions {
   private var additions: [Epoch: [Oracle.Name]] = [:]
-  /// What an epoch held before its log lost its end and went on: replicas of that epoch may have it all.
+  /// What an epoch contained before its log lost its end and went on: replicas of that epoch may have it all.
   private var lost: [Epoch: [Oracle.Name]] = [:]
   private var present: Epoch = 0
-  /// Who brought the number back in the present life.
+  /// The peer that recovered the counter in the present epoch.
   private var offerer: Tag?
 
-  /// A life begins, or goes on, with what the log has left.
+  /// An epoch begins, or goes on, with what the log has left.
   mutating func begin(_ epoch: Epoch, at sum: Int64) {
     let left = Array((additions[present] ?? []).prefix(Int(clamping: sum)))
     if let former = additions[epoch], former.count > left.count { lost[epoch] = former }
@@ -159,7 +161,7 @@ struct SumAdditions {
     self.offerer = offerer
   }
 
-  /// - Returns: nil if it was not in there; else who brought it back, if anybody did.
+  /// - Returns: nil if it was not contained; else the peer that recovered the counter, if any.
   mutating func add(_ name: Oracle.Name, in epoch: Epoch) -> Tag?? {
     defer { additions[epoch, default: []].append(name) }
     return additions[epoch, default: []].contains(name) ? .some(offerer) : nil

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 
 extension Oracle {
-  /// The ids of a model's fields mean others from this batch on: of a field that has a value the name has to stay.
+  /// Renumbers a model's fields from this batch on. A field that has a value must keep its name.
   mutating func renumber(_ model: Int, _ batch: Batch) throws(Broken) {
     guard case .renumbering(let kept) = batch.form else { return }
     renumberings += 1

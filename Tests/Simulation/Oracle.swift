@@ -1,9 +1,9 @@
 import BindingHub
 import BindingProtocol
 
-/// What the hub's store took, seen from outside: the one truth that every replica is held against.
+/// What the hub's store accepted, seen from outside: the truth that every replica is checked against.
 struct Oracle {
-  /// A version of a model, in a life of its log.
+  /// A version of a model in an epoch of its log.
   struct Point {
     let model: Int
     let epoch: Epoch
@@ -15,15 +15,15 @@ struct Oracle {
     let tag: Tag
     let number: ProposalNumber
     let changes: [(field: Int, value: FieldValue?)]
-    /// The life of the log and of the hub in which it was decided.
+    /// The epoch of the log and the run of the hub in which it was decided.
     let epoch: Epoch
     let run: Int
     let isRecovered: Bool
 
-    /// What it made of a field; nil if it did not change it.
+    /// The value that the entry gave a field; nil if it did not change the field.
     func change(of field: Int) -> FieldValue?? { changes.first { $0.field == field }?.value }
   }
-  /// A proposal, wherever it was decided.
+  /// A proposal, in whatever epoch it was decided.
   struct Name: Equatable {
     let model: Int
     let tag: Tag
@@ -35,7 +35,7 @@ struct Oracle {
   }
   private struct EpochLog {
     let epoch: Epoch
-    /// By version, from 0 on.
+    /// By version, from 0.
     var steps: [Step] = []
   }
   private struct Written: Hashable {
@@ -51,14 +51,14 @@ struct Oracle {
   private var present: [State]
   /// Whether the log has a model.
   private var isThere: [Bool]
-  /// By field: up to which version each model forgot that it was ever written.
+  /// By field: the version up to which each model has forgotten that the field was ever written.
   var beginnings: [[Version]]
-  /// How often names of deleted fields were given back.
+  /// How often names of deleted fields were released.
   var renumberings = 0
-  /// Where a value that only one write has was committed, in the log as it is now.
+  /// Where each unique value was committed, in the log as it is now.
   private var written: [Written: (point: Point, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
-  /// The additions that each model's number holds, and what was offered of replicas.
+  /// The additions that each model's counter contains, and the replicas that were offered.
   var sums: [SumAdditions]
   var claims = OfferedClaims()
   /// Where a model begins that is not in the log.
@@ -86,22 +86,22 @@ struct Oracle {
     epochIndex(holding: point).flatMap { epochs[point.model][$0].steps[Int(point.version)].entry }
   }
 
-  /// The whole model at a version; nil if there never was that version.
+  /// The whole model at a version; nil if that version never existed.
   func state(_ point: Point) -> State? {
     epochIndex(holding: point).flatMap { epochs[point.model][$0].steps[Int(point.version)].state }
   }
 
-  /// The models as the log leaves them.
+  /// The models at the end of the log.
   func head(of model: Int) -> State { present[model] }
 
-  /// Where the log holds this value of a field, which no other write has.
+  /// Where the log holds this unique value of a field.
   func point(of value: FieldValue, in field: Int, of model: Int) -> Point? {
     written[Written(model: model, field: field, value: value)]?.point
   }
 
   // MARK: Entering
 
-  /// A hub has started with this log, or a new life of it has begun: models stand where it leaves them.
+  /// A hub has started with this log, or a new epoch has begun: models start where the log ends.
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
     fates.forgetDecisions()
     written.removeAll(keepingCapacity: true)
@@ -126,7 +126,7 @@ struct Oracle {
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
         present[model] = state(Point(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
-        // What is left of earlier lives stands in the new one too, under the same versions.
+        // Commits left from earlier epochs keep their versions in the new one.
         for version in group.previous + 1...group.version {
           let point = Point(model: model, epoch: epoch, version: version)
           guard let entry = entry(Point(model: model, epoch: batch.epoch, version: version)) else { continue }
@@ -145,12 +145,12 @@ struct Oracle {
     }
   }
 
-  /// A model that is not in the log has nothing, at the version of the floor.
+  /// A model that is not in the log is empty, at the version of the floor.
   private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
     setState(Oracle.empty, at: Point(model: model, epoch: epoch, version: floor.version))
   }
 
-  /// A model is removed: nothing in it may have a value. Models that are not in the log begin beyond it.
+  /// Removes a model, which must be empty. Models that are not in the log then begin beyond it.
   private mutating func remove(_ model: Int, _ batch: Batch, epoch: Epoch) throws(Broken) {
     guard present[model].allSatisfy({ $0 == nil }) else {
       throw Broken(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
@@ -162,7 +162,7 @@ struct Oracle {
     for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
   }
 
-  /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
+  /// Enters a batch. Throws when the batch breaks the order or applies a proposal twice.
   mutating func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Broken) {
     guard let model = modelNames.firstIndex(of: batch.model) else {
       throw Broken(.noPhantom, "the hub stores \(batch.model), which nobody joined")
@@ -189,7 +189,7 @@ struct Oracle {
       version += 1
       let point = Point(model: model, epoch: group.epoch, version: version)
       try enter(commit, of: group, at: point, run)
-      // A batch may still be under way when its peers prove a loss: it stands in the new life too.
+      // A batch may still be in flight when peers prove a loss: it belongs to the new epoch too.
       guard epoch != group.epoch else { continue }
       let later = Point(model: model, epoch: epoch, version: version)
       if let entry = entry(point) { setEntry(entry, at: later) }
@@ -205,7 +205,7 @@ struct Oracle {
     }
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: point.model, tag: tag, number: commit.number)
-    // What is brought back from a lost life has no number.
+    // A value recovered from a lost epoch has no number.
     let isRecovered = commit.number == 0
     if commit.hops > 8 {
       throw Broken(.hops, "version \(point.version) of \(title(point)) is \(commit.hops) hops deep")
@@ -242,7 +242,7 @@ struct Oracle {
     decided += 1
   }
 
-  /// Returns which proposal brought this value before.
+  /// Returns the proposal that brought this value before.
   @discardableResult
   mutating func record(_ value: FieldValue?, in field: Int, _ name: Name, _ point: Point) -> Name? {
     guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
@@ -267,9 +267,9 @@ struct Oracle {
     }
   }
 
-  // MARK: Places
+  // MARK: Indices
 
-  /// The life that has come to that version; nil if none has.
+  /// The index of the last log of that epoch that has reached the version; nil if none has.
   private func epochIndex(holding point: Point) -> Int? {
     let epochs = epochs[point.model]
     return epochs.indices.last { epochs[$0].epoch == point.epoch && point.version < epochs[$0].steps.count }

@@ -1,23 +1,23 @@
 import BindingProtocol
 
-/// What the hub asked the owner of a model, and what it was answered.
+/// What the hub asked the owner of a model, and the owner's answers.
 struct Ownership {
   struct Question {
     let token: UInt32
     let session: SessionID
-    /// Whom it was sent to, and whose proposal it is about.
+    /// The owner that was asked, and the writer of the proposal.
     let owner: Tag
     let writer: Tag
     let fields: [String: FieldValue?]
     let askedAt: UInt64
-    /// Whether it may be carried out; nil: nothing was said in time.
+    /// Whether the owner approved; nil: no answer yet, or none in time.
     var verdict: Bool?
     var answeredAt: UInt64 = 0
-    /// The owner gave the model up, or went.
+    /// The owner gave the model up, or is gone.
     var isVoid = false
-    /// What it stood for was decided.
+    /// The proposal was decided.
     var isUsed = false
-    /// Its silence has cost the owner the model.
+    /// The owner lost the model for not answering it.
     var isSpent = false
 
     init(_ request: ApprovalRequest, to owner: Tag, at time: UInt64) {
@@ -29,13 +29,13 @@ struct Ownership {
     }
   }
   private(set) var questions: [Question] = []
-  /// Who owned the model when the hub was last done.
+  /// The owner of the model when the hub last settled.
   var settled: Tag?
 
   var open: Question? { questions.last.flatMap { $0.verdict == nil && !$0.isVoid && !$0.isUsed ? $0 : nil } }
 
   mutating func ask(_ question: Question) {
-    // What was answered may be asked about next before it is seen what was decided.
+    // The next question may come before the decision about the last answered one is seen.
     questions.removeAll { $0.isUsed || $0.isVoid }
     questions.append(question)
   }
@@ -47,9 +47,9 @@ struct Ownership {
     }
   }
 
-  /// Whether this is what an owner was asked about that said nothing, and lost the model for that.
+  /// Whether an owner did not answer about these fields and lost the model for it.
   func wasSilence(about fields: [String: FieldValue?], of writer: Tag) -> Bool {
-    // What is only deleted may be written again as it is; each string is written once.
+    // An identical deletion may be written again; each string is written once.
     guard fields.values.contains(where: { $0?.bytes.first == UInt8(ascii: "\"") }) else { return false }
     return questions.contains { $0.isSpent && !$0.isUsed && $0.writer == writer && $0.fields == fields }
   }
@@ -70,7 +70,7 @@ struct Ownership {
     return true
   }
 
-  /// Uses a question up that allows what is looked for.
+  /// Consumes a matching question.
   mutating func use(where isMeant: (Question) -> Bool) -> Question? {
     guard let index = questions.lastIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
     questions[index].isUsed = true

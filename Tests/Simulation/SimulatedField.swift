@@ -1,27 +1,27 @@
 import BindingProtocol
 
-/// The fields of every simulated model, by their place in its state.
+/// The fields of every simulated model, by their index in its state.
 enum SimulatedField {
   static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s"]
   static let count = names.count
   /// How many of them, from the first on, have plain values.
   static let plain = 3
-  /// A number, to which is added.
+  /// A counter.
   static let sum = 3
   static let description = 4
-  /// A text, into which every write puts one word.
+  /// A text into which every write puts one word.
   static let text = 5
-  /// A list, into which the hub puts one number for each write.
+  /// A list into which the hub puts one number for each write.
   static let union = 6
-  /// A list, into which its writers put one number each, and which they merge themselves.
+  /// A list into which its writers put one number each, and which they merge themselves.
   static let list = 7
 
-  /// Of which it is said what has to show.
+  /// The fields whose shown value is checked.
   static let areShown = names.indices.map { $0 != sum }
 
   static func index(of name: String) -> Int? { names.firstIndex(of: name) }
 
-  /// Whether its writers may not lose each other's elements.
+  /// Whether its writers must not lose each other's elements.
   static func isGathered(_ field: Int) -> Bool { field >= text }
 
   /// The words or numbers of a value: a text's words are "w" and a number.
@@ -44,8 +44,8 @@ enum SimulatedField {
     FieldValue(bytes: Array("[\(elements.map(String.init).joined(separator: ","))]".utf8))
   }
 
-  /// All words are of one length: none becomes another by letters that are put in, for those of two writers would stand
-  /// in it.
+  /// All words have the same length: otherwise inserted letters could turn one word into another, and those of two
+  /// writers would mix in it.
   private static func word(_ number: Int) -> String {
     let digits = String(number)
     return "w" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits

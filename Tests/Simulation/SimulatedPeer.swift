@@ -1,24 +1,23 @@
 import BindingPeer
 import BindingProtocol
 
-/// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to
-/// its promises.
+/// A peer in the world: its session, both ends of its connections, and what its application remembers in order to
+/// check the session's promises.
 final class SimulatedPeer {
-  /// What its application wrote. A class: it is looked at with each update, and a copy would count a reference to each
-  /// of its parts.
+  /// A write of its application. A class: every update reads it, and a copy would retain each of its parts.
   final class Write {
     let model: Int
-    /// What it set, of the fields that have plain values.
+    /// The plain values that it set.
     let fields: [(field: Int, value: FieldValue)]
     let isPlain: Bool
     let condition: Condition?
-    /// What it put into fields that gather, with all that it took the place of.
+    /// What it put into gathering fields, including what it superseded.
     @exclusivity(unchecked) var gathered: [(field: Int, element: Int)]
-    /// The value with which it did.
+    /// The value that it set when it was made, if it has a merge rule.
     let original: FieldValue?
-    /// How often its application was asked what becomes of it.
+    /// How often the application was asked to merge it.
     @exclusivity(unchecked) var questions = 0
-    /// An addition to text, or one answer too many.
+    /// Whether it adds to text or exceeds the hops.
     let mayBeRefused: Bool
     @exclusivity(unchecked) var isWithdrawn: Bool
 
@@ -42,32 +41,32 @@ final class SimulatedPeer {
     let id: WriteID
     let value: FieldValue
   }
-  /// Its place in the world.
+  /// Its index in the world.
   let index: Int
   @exclusivity(unchecked) var session: Session
   @exclusivity(unchecked) var output = PeerOutput()
   /// Counts its connections; frames of an earlier one are lost.
   @exclusivity(unchecked) var generation: Int
-  /// The number under which the hub knows the present one.
+  /// The hub's number for the present connection.
   @exclusivity(unchecked) var hubSide = -1
   @exclusivity(unchecked) var isConnected = false
-  /// The heartbeats and models that it has subscribed to; too few to be worth hashing.
+  /// The subscribed heartbeats and models; too few to be worth hashing.
   @exclusivity(unchecked) var topics: [Topic] = []
   @exclusivity(unchecked) var sessionOnTheWire: SessionID = 0
   @exclusivity(unchecked) var run = 0
-  /// While its process is stopped, what arrives waits.
+  /// While its process is stopped, arriving frames wait in `inbox`.
   @exclusivity(unchecked) var isPaused = false
   @exclusivity(unchecked) var pausedAt: UInt64 = 0
-  /// For how long it was stopped, all in all.
+  /// How long it was stopped in total.
   @exclusivity(unchecked) var slept: UInt64 = 0
   @exclusivity(unchecked) var inbox: [(generation: Int, frame: [UInt8])] = []
-  /// How many of those are published.
+  /// How many frames of `inbox` are published ones.
   @exclusivity(unchecked) var publishedInInbox = 0
-  /// Until then nothing published arrives, or nothing that it says.
+  /// Until then no published frame reaches it, or none of its frames reaches the hub.
   @exclusivity(unchecked) var deafUntil: UInt64 = 0
   @exclusivity(unchecked) var muteUntil: UInt64 = 0
   let clockOffset: UInt64
-  /// When the last frame of each line arrives: lines keep their order.
+  /// When the last frame of each connection arrives: frames keep their order.
   @exclusivity(unchecked) var lastRequestArrival: UInt64 = 0
   @exclusivity(unchecked) var lastPublishArrival: UInt64 = 0
   @exclusivity(unchecked) var lastUpArrival: UInt64 = 0
@@ -76,53 +75,53 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var unacknowledged = WriteBook()
   /// By model and field.
   @exclusivity(unchecked) var lastPlain: [[Plain?]]
-  /// Where the last plain write of a field was acknowledged, as long as the replica has not reached it.
+  /// Where the last plain write of a field was acknowledged, while the replica has not reached that version.
   @exclusivity(unchecked) var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
-  /// Which write made a value.
+  /// The write that made each value.
   @exclusivity(unchecked) var writers: [FieldValue: WriteID] = [:]
-  /// By model: what its observers were told that each field shows.
+  /// By model: the value of each field that observers were last notified of.
   @exclusivity(unchecked) var notified: [[FieldValue?]]
-  /// By model: what it has come to show.
+  /// By model: the version that it last showed.
   @exclusivity(unchecked) var seen: [(epoch: Epoch, version: Version)]
-  /// The hub once did not know it any more.
+  /// Whether the hub once did not know it any more.
   @exclusivity(unchecked) var wasForgotten = false
-  /// It was told once that nobody knows what became of a write, and may have sent that again under a later number.
+  /// Whether it was once told that an outcome is unknown; it may have sent that write again under a later number.
   @exclusivity(unchecked) var receivedUnknown = false
-  /// The lowest unacknowledged number that each of its joins told.
+  /// The lowest unacknowledged number that each of its joins reported.
   @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
-  /// The version of the answer that each of them got.
+  /// The version in the answer to each join.
   @exclusivity(unchecked) var answered: [UInt32: Version] = [:]
   /// By model.
   @exclusivity(unchecked) var announced: [Bool]
   /// By model: the highest number of each writer whose commit it was shown.
   @exclusivity(unchecked) var saw: [[Tag: ProposalNumber]]
-  /// What it offers of that, as it leaves and as it arrives, and, by model, in which life of the log it sent each
-  /// number first.
+  /// The seen numbers of its offer, as it is sent and as it arrives, and, by model, the epoch in which it first
+  /// sent each number.
   @exclusivity(unchecked) var offering: [SeenNumber] = []
   @exclusivity(unchecked) var offered: [SeenNumber] = []
   @exclusivity(unchecked) var firstSent: [[ProposalNumber: Epoch]]
-  /// When the hub last heard of it.
+  /// When the hub last received from it.
   @exclusivity(unchecked) var receivedAt: UInt64 = 0
   @exclusivity(unchecked) var steps = 0
   @exclusivity(unchecked) var answers = 0
-  /// What it said in an ephemeral line, if it is in one.
+  /// What it said in an ephemeral model, if it is in one.
   @exclusivity(unchecked) var member: EphemeralMember?
   @exclusivity(unchecked) var barriers: [BarrierID: World.Barrier] = [:]
 
-  /// The file of its outbox, if it has one, and the life in it that this session is.
+  /// The file of its outbox, if any, and the run in it that is this session's.
   @exclusivity(unchecked) var book: OutboxBook?
   @exclusivity(unchecked) var bookRun: UInt32 = 0
-  /// Lives that wait to be sent, with the names of their writes here, and the peer that sends one now.
+  /// Earlier runs that wait to be sent, with this session's ids of their writes, and the peer that sends one now.
   @exclusivity(unchecked) var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
   @exclusivity(unchecked) var carrier: Int?
-  /// Of a peer that sends an earlier life: whose, and how that one calls its writes.
+  /// For a peer that sends an earlier run: its successor, and the successor's id of each write.
   @exclusivity(unchecked) var successor: Int?
   @exclusivity(unchecked) var successorIDs: [WriteID: WriteID] = [:]
   @exclusivity(unchecked) var isOver = false
-  /// What it shows, when that is looked at.
+  /// What it shows, filled on each look.
   @exclusivity(unchecked) var snapshot = ModelSnapshot()
 
-  /// Looks at the session without making a copy of it.
+  /// Reads the session without copying it.
   func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }
 
   init(

@@ -1,5 +1,5 @@
-/// Something that happens in histories and is meant to: the faults, the repairs, and the corners in between. What never
-/// happens is not tested, so a run of many seeds counts each.
+/// Something that histories are meant to contain: faults, repairs and the corners in between. A situation that
+/// never occurs is not tested, so a run of many seeds counts each.
 public enum Situation: String, CaseIterable, Sendable {
   case delivered = "messages delivered"
   case connected = "connections opened"
@@ -90,9 +90,9 @@ public enum Situation: String, CaseIterable, Sendable {
 }
 
 extension Situation {
-  /// Counted from 0 in the order of `allCases`; to ask for its words and hash them would cost more than what is
+  /// Counted from 0 in the order of `allCases`; hashing the raw value would cost more than the event that is
   /// counted.
-  // SAFETY: of fewer than 257 cases, none with anything beside it, each lies in memory as one byte, its number.
+  // SAFETY: the enum has fewer than 257 cases without payloads, so each is stored as one byte, its number.
   fileprivate var index: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
 }
 
@@ -100,21 +100,24 @@ extension Situation {
 public struct Counts: Sendable {
   private var counts = [UInt64](repeating: 0, count: Situation.allCases.count)
 
+  /// Creates counts of zero.
   public init() {}
 
+  /// The count of one situation.
   public subscript(situation: Situation) -> UInt64 {
     get { counts[situation.index] }
     set { counts[situation.index] = newValue }
   }
 
+  /// Adds the counts of another history.
   public mutating func add(_ other: Counts) {
     for index in counts.indices { counts[index] += other.counts[index] }
   }
 
-  /// Those that did not occur.
+  /// The situations that did not occur.
   public var never: [Situation] { Situation.allCases.filter { self[$0] == 0 } }
 
-  /// A line for each situation.
+  /// One line for each situation.
   public var table: String {
     let width = Situation.allCases.map { String(self[$0]).count }.max() ?? 0
     return Situation.allCases.map { situation in

@@ -37,7 +37,7 @@ extension World {
     return peer
   }
 
-  /// One step of a peer's application: a write most of the time, sometimes a fault.
+  /// One step of a peer's application: usually a write, sometimes a fault.
   func act(_ peer: Int) throws(Broken) {
     guard isChaos, peers[peer].steps < profile.steps else { return }
     agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * profile.pace)))
@@ -120,7 +120,7 @@ extension World {
 
   // MARK: An unnoticed loss
 
-  /// Whether nothing waits anywhere and every peer has all there is.
+  /// Whether nothing is pending anywhere and every peer is current.
   private var isAllQuiet: Bool {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
@@ -133,8 +133,8 @@ extension World {
     }
   }
 
-  /// The hub starts again without its last commits and does not know. Nobody writes for a while: what is decided
-  /// before a peer that is ahead has come back could not be told from what was lost.
+  /// The hub restarts without its last commits and does not notice. No peer writes for a while: decisions made
+  /// before a peer that is ahead returns could not be told apart from the lost ones.
   private func loseAndGoOn() throws(Broken) {
     isQuiet = true
     agenda.add(.endQuiet, at: now + 4_000)
@@ -146,7 +146,7 @@ extension World {
 
   // MARK: Writing
 
-  /// Every value is unlike any other, so that it can be told where it came from.
+  /// Every value is unique, so that its origin can be identified.
   func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
 
   private func writeSomething(_ peer: Int) throws(Broken) {
@@ -236,7 +236,7 @@ extension World {
     }
   }
 
-  /// What a proposal sets of the fields whose values say who wrote them.
+  /// What a proposal sets in the fields whose values identify their writer.
   static func plainSets(_ proposal: Proposal) -> [(field: Int, value: FieldValue)] {
     proposal.operations.compactMap { operation in
       guard operation.verb == .set, let value = operation.value, let field = SimulatedField.index(of: operation.field),

@@ -4,17 +4,17 @@ import BindingProtocol
 
 /// Peers that wait until others have a version of the first model.
 extension World {
-  /// A wait, as the application that waits knows it.
+  /// A barrier, as the waiting application knows it.
   struct Barrier {
     let version: Version
     /// 0: all.
     let count: UInt32
     let askedAt: UInt64
     let deadline: UInt64
-    /// For how long its process had been stopped before.
+    /// How long its process had been stopped before.
     let slept: UInt64
   }
-  /// A wait, as it was heard by the hub.
+  /// A barrier, as the hub received it.
   struct AskedBarrier {
     let session: SessionID
     let request: UInt32
@@ -23,17 +23,17 @@ extension World {
     let count: UInt32
     let receivedAt: UInt64
     let timeout: UInt64
-    /// Who had been told before that it has joined the model, and in which session.
+    /// The peers that had joined the model before, with the session of their join.
     let served: [Tag: Received.Membership]
   }
 
-  /// When the end of a wait is told at the latest: the hub's word is waited for, a peer looks after its time now and
-  /// then, and while its process is stopped it cannot.
+  /// The latest time at which the end of a barrier is reported: the peer waits for the hub's answer, checks its own
+  /// timeout only now and then, and does neither while its process is stopped.
   private func latestEnd(of barrier: Barrier, at peer: SimulatedPeer) -> UInt64 {
     barrier.deadline + 1_000 + 300 + (peer.slept - barrier.slept)
   }
 
-  /// A step of an application: now and then it waits for a version that is there, or will be.
+  /// A step of an application: now and then it waits for a present or future version.
   func awaitSometimes(_ index: Int) throws(Broken) {
     guard featureChance.perMille(profile.barriers), peers[index].successor == nil else { return }
     let version = max(peers[index].session.version(of: modelNames[0]).version + Version(featureChance.below(3)), 1)
@@ -52,7 +52,7 @@ extension World {
     try settle(index)
   }
 
-  /// What a peer has come to have, by its identity and the life of the log.
+  /// Records the version that a peer has reached, by its identity and the epoch of the log.
   func recordReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
     guard profile.barriers > 0 else { return }
     let tag = peer.session.identity.tag
@@ -60,7 +60,7 @@ extension World {
     reached[tag, default: [:]][update.epoch] = max(known, update.version)
   }
 
-  /// What a peer says that it has it has.
+  /// A peer reports only versions that it has.
   func checkReport(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
     guard case (_, .report(let entries))? = try? PeerMessage.decode(frame) else { return }
     for entry in entries {
@@ -83,7 +83,7 @@ extension World {
         receivedAt: now, timeout: UInt64(wanted.timeoutMilliseconds), served: received.served))
   }
 
-  /// §5.3: the hub says that a version is applied only when it is.
+  /// §5.3: the hub reports a version as applied only when it is.
   func look(_ awaited: Awaited) throws(Broken) {
     guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }

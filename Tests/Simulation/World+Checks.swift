@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// What peers show and tell, held against the oracle.
+/// What peers show and report, checked against the oracle.
 extension World {
-  /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
+  /// A replica shows a state of the one sequence, never an older one, overlaid with its own plain writes.
   func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
     guard let model = modelNames.firstIndex(of: update.model) else { return try checkEphemeralModel(update, of: peer) }
     let before = peer.seen[model]
@@ -25,9 +25,9 @@ extension World {
     peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
     recordNotified(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
-    // A write of its own changes nothing of what is committed.
+    // An own write changes no committed value.
     guard update.version > 0, update.cause != .local else { return }
-    // What it told last of a model that it has left with that can be looked at no more.
+    // The last update of a model that was left with it cannot be checked any more.
     if update.model == visited, peer.read({ $0.version(of: update.model).version }) == 0 { return }
     guard let truth = oracle.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
       throw broken(
@@ -47,8 +47,7 @@ extension World {
     try checkOverlay(update, model, of: peer)
   }
 
-  /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
-  /// put in.
+  /// G5: the last plain write of a field shows until it has its outcome, and so does every gathered word or number.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
     for id in peer.snapshot.overlaid {
       guard let write = peer.unacknowledged[id] else { continue }
@@ -62,9 +61,9 @@ extension World {
             + "pending "
             + "\(value)")
       }
-      // What goes a second time may be in the committed values already, as nobody knows.
+      // A write that is resent may already be among the committed values.
       for (field, element) in write.gathered where !mayBeForgotten(peer) {
-        // Two lists are made one by their application, when the first of them is committed; until then the last shows.
+        // The application merges two lists when the first is committed; until then the last one shows.
         if field == SimulatedField.list, id != peer.snapshot.overlaid.last(where: { isOver($0, field, peer) }) {
           continue
         }
@@ -82,7 +81,7 @@ extension World {
     peer.unacknowledged[id]?.gathered.contains { $0.field == field } ?? false
   }
 
-  /// R6: and then until the committed values have reached it.
+  /// R6: an acknowledged write shows until the committed values have reached it.
   func checkAcknowledged(_ peer: SimulatedPeer) throws(Broken) {
     var wrong: Broken?
     peer.acknowledged.removeAll { at in
@@ -103,13 +102,13 @@ extension World {
     if let wrong { throw wrong }
   }
 
-  /// G6: one outcome each, and a true one.
+  /// G6: each write has one outcome, and a true one.
   func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
     record("p\(peer.index) write \(id.rawValue): \(outcome)")
     guard let write = peer.unacknowledged.remove(id) else {
       throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
-    // Words are made only when they are needed: that is never.
+    // A computed property, since the text is needed only on failure.
     var what: String { "write \(id.rawValue) of p\(peer.index)" }
     switch outcome {
     case .committed(let epoch, let version):
@@ -123,7 +122,7 @@ extension World {
     case .unchanged: counts[.unchanged] += 1
     case .unknown:
       counts[.unknown] += 1
-      // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
+      // Undecided writes are resent; only how long an earlier run waited is unknown.
       if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.successor == nil {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
@@ -141,7 +140,7 @@ extension World {
     notCarriedOut.append((peer.index, id, write))
   }
 
-  /// What took its place sets all that it set; words and numbers stand in it besides.
+  /// The superseding write sets all the same fields and contains the gathered words and numbers.
   private func checkCoalesced(
     _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
   ) throws(Broken) {
@@ -188,7 +187,7 @@ extension World {
     if let condition = write.condition { try check(condition, of: what, point, entry) }
   }
 
-  /// A compare-and-set won only if nobody had written the field since.
+  /// A compare-and-set succeeds only if the field was not written since.
   private func check(
     _ condition: Condition, of what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
   ) throws(Broken) {
@@ -196,7 +195,7 @@ extension World {
       throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < point.version, let field = SimulatedField.index(of: condition.field) else { return }
-    // What was deleted and forgotten since was never written.
+    // A field deleted and forgotten since counts as never written.
     let first = condition.version == 0 ? oracle.beginnings[point.model][field] : condition.version
     guard first + 1 < point.version else { return }
     for version in first + 1..<point.version {
@@ -213,14 +212,14 @@ extension World {
   func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
     for (field, value) in write.fields {
       guard let point = oracle.point(of: value, in: field, of: write.model) else { continue }
-      // Who has a value as one that was brought back does not know whose it was: a second loss forgets that.
+      // A recovered value does not identify its writer: a second loss forgets that.
       if losses > 1, oracle.entry(point)?.isRecovered == true { continue }
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
           + "but it is version \(point.version) of \(modelNames[write.model])")
     }
-    // After a loss a later write may have been brought back, which had it.
+    // After a loss a later write that contained it may have been recovered.
     for (field, element) in write.gathered
     where losses == 0 && SimulatedField.elements(of: oracle.head(of: write.model)[field]).contains(element) {
       throw broken(

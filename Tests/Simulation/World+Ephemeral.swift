@@ -2,12 +2,12 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// Peers in an ephemeral line: each field is with who wrote it, and goes with it.
+/// Peers in an ephemeral model: each field belongs to its writer and vanishes with it.
 extension World {
-  /// Those that belong to everybody and to whoever is first.
+  /// Fields for which several peers compete.
   private static let contested = ["x", "y", "n"]
 
-  /// Not those that only send what an earlier life left.
+  /// Excludes carriers, which only send an earlier run's writes.
   func isInEphemeralModel(_ peer: Int) -> Bool {
     peer < min(profile.ephemeralWriters, profile.peers) || profile.hasOwner && peer == profile.peers - 1
   }
@@ -20,7 +20,7 @@ extension World {
     return EphemeralMember()
   }
 
-  /// One step of an application in the line: a write most of the time.
+  /// One step of an application in the ephemeral model: usually a write.
   func actInEphemeralModel(_ index: Int) throws(Broken) {
     guard isChaos, let ephemeral else { return }
     agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + featureChance.within(50...900))
@@ -50,7 +50,7 @@ extension World {
     }
   }
 
-  /// The description may bound "n"; all else is unlike any other.
+  /// The description may bound "n"; every other value is unique.
   private func uniqueInEphemeralModel(_ field: String, _ peer: Int) -> FieldValue {
     field == "n" ? FieldValue(bytes: Array("\(featureChance.below(40))".utf8)) : uniqueValue(of: peer)
   }
@@ -93,16 +93,16 @@ extension World {
       return agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + 100)
     }
     record("p\(index) joins \(ephemeral.name) again")
-    // It had left wholly: nothing of what it said there is its own any more.
+    // It had left completely: nothing that it said there belongs to it any more.
     if !peer.read({ $0.knows(ephemeral.name) }) { peer.member = EphemeralMember() }
     peer.member?.isAway = false
     peer.session.join(ephemeral.name, now: peerNow(index), into: &peer.output)
     try settle(index)
   }
 
-  // MARK: What the hub tells
+  // MARK: What the hub publishes
 
-  /// Enters commits of the line, and sees that what goes goes with who is gone.
+  /// Enters commits of the ephemeral model, and checks that the hub deletes only fields of sessions that are gone.
   func apply(_ group: CommitGroup) throws(Broken) {
     let ownerBefore = ephemeral?.owner
     for change in try ephemeral?.enter(group) ?? [] {
@@ -127,27 +127,27 @@ extension World {
     if ephemeral?.owner != ownerBefore { ownerChanged() }
   }
 
-  /// §9.3: an owner that does not answer in time is none any more.
+  /// §9.3: an owner that does not answer in time loses the model.
   private func wasSilent(_ owner: Tag) -> Bool {
     ownership.spendSilence(of: owner, at: now, timeout: World.approvalTimeout)
   }
 
-  /// Whether a peer has come back and not joined the line within the time that it has for it.
+  /// Whether a returned peer failed to join the ephemeral model within the time allowed.
   private func hasStayedAway(_ tag: Tag) -> Bool {
     !received.inEphemeralModel.contains(tag) && received.hello[tag].map { now >= $0 + 3_000 } ?? false
   }
 
-  /// Whether somebody looks at who is present, and this one is, or has only lost its connection.
+  /// Whether presence is observed, and this peer is present or has only lost its connection.
   private func mustBeThere(_ tag: Tag) -> Bool {
     guard isLiving(tag), received.leaving != tag, received.inEphemeralModel.contains(where: isLiving) else {
       return false
     }
-    // Whom it had taken for gone it may tell of only when somebody comes.
+    // The hub need not announce a peer again that it had taken for gone before another joins.
     if let since = received.inModel[tag] { return since < now }
     return received.comingBack[tag].map { now < $0 + 3_000 } == true
   }
 
-  // MARK: What peers show and are told
+  // MARK: What peers show and receive
 
   func checkEphemeralModel(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
     guard let ephemeral, update.model == ephemeral.name, let member = peer.member else { return }
@@ -159,7 +159,7 @@ extension World {
           + "\(update.epoch):\(update.version)")
     }
     member.seen = (update.epoch, update.version)
-    // It may have left in the same breath.
+    // It may have left in the same step.
     guard peer.read({ $0.knows(ephemeral.name) }) else { return }
     peer.read { $0.look(at: ephemeral.name, [], meant: [], into: &peer.snapshot) }
     for field in member.fields where field != Names.me && !peer.snapshot.overlaid.isEmpty {
@@ -221,15 +221,15 @@ extension World {
         default: false
         }
       if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(ephemeral.name) was refused: \(refusal)") }
-      // A description that came between does not take what it took once.
+      // A new description may refuse a value that the former one accepted.
       if refusal.code == .doesNotFit { member.refused.insert("n") }
       if refusal.code == .notOwner {
         counts[.notOwner] += 1
         member.refused.formUnion(fields)
-        // The first time, which the hub has forgotten, it may have given the field up.
+        // The first attempt, which the hub has forgotten, may have given the field up.
         if mayBeForgotten(peer) { member.mayHaveLost = true }
       }
-    // Decided by a hub that is no more, or has forgotten whose it was.
+    // Decided by a former hub, or by one that has forgotten the writer.
     case .unknown where hubRun > 1 || profile.forgetsSoon:
       member.mayHaveLost = true
       if !member.withdrawn.contains(id) { return }

@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// An ephemeral line after everything has healed.
+/// An ephemeral model after everything has healed.
 extension World {
-  /// What all see is what the living have said, no more and no less.
+  /// All peers see exactly what the living peers have said.
   func checkEphemeralModelHealed() throws(Broken) {
     guard let ephemeral, let head = hub?.head(of: ephemeral.name) else { return }
     var living: [Tag: EphemeralMember] = [:]
@@ -36,7 +36,7 @@ extension World {
     for field in member.fields where field != Names.me {
       guard let value = member.has(field), ephemeral.present[field]?.value != value else { continue }
       let other = ephemeral.present[field]?.tag
-      // Another may have been quicker while the hub took it for gone, and be gone itself by now.
+      // Another peer may have been quicker while the hub took this one for gone, and be gone itself by now.
       let isLost =
         other.map { $0 != peer.session.identity.tag } ?? (member.refusedClaims > 0 || member.refused.contains(field))
       if member.mayHaveLost, isLost { continue }
@@ -47,7 +47,7 @@ extension World {
     }
   }
 
-  /// Everybody who is in the model has a place, nobody else has, and it tells what they say.
+  /// Every peer in the model has exactly one slot, which shows what it says; no other slots exist.
   private func checkPresent(_ ephemeral: EphemeralOracle, _ living: [Tag: EphemeralMember]) throws(Broken) {
     var slots: [Tag: FieldValue] = [:]
     for (field, held) in ephemeral.present where field.hasPrefix(Names.presencePrefix) {
@@ -60,7 +60,7 @@ extension World {
       guard let slot = slots.removeValue(forKey: tag) else {
         throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(ephemeral.name) does not tell of it")
       }
-      // Who leaves the model leaves its place, and with it what it says.
+      // A peer that leaves the model gives up its slot, and with it what it says.
       guard profile.leaves == 0, let member = living[tag], case let announcement = (try? slot.json)?["says"],
         announcement != (try? member.has(Names.me)?.json)
       else { continue }

@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// Rules between peers: ephemeral lines, owners and waits for others. All are about the first model.
+/// Features between peers: ephemeral models, owners and barriers. All concern the first model.
 extension World {
-  /// What happens in them, besides what happens in every history.
+  /// Events of these features, besides those of every history.
   enum Besides {
     case actInEphemeralModel(peer: Int)
     case comeBack(peer: Int, run: Int)
@@ -16,24 +16,24 @@ extension World {
     case lie
   }
 
-  /// What the hub has heard of whom, by tag, as seen from outside.
+  /// What the hub has received from each peer, by tag, as seen from outside.
   struct Received {
     var last: [Tag: UInt64] = [:]
     var hello: [Tag: UInt64] = [:]
     var session: [Tag: SessionID] = [:]
-    /// When it said hello again, of who was in the model until then.
+    /// When a member of the model said hello again.
     var comingBack: [Tag: UInt64] = [:]
-    /// Since when who has joined the model since its last hello is in it; who has joined its ephemeral line.
+    /// Since when each peer is in the model by a join after its last hello; and the peers in its ephemeral model.
     var inModel: [Tag: UInt64] = [:]
     var inEphemeralModel: Swift.Set<Tag> = []
-    /// The session in which it was told that it has joined the model, and how often it had left it before.
+    /// The session of an answered join to the model, and how often the peer had left the model before.
     struct Membership: Equatable {
       let session: SessionID
       let leaves: Int
     }
     var served: [Tag: Membership] = [:]
     var leaves: [Tag: Int] = [:]
-    /// Who is leaving now.
+    /// The peer that is leaving now.
     var leaving: Tag?
   }
 
@@ -60,7 +60,7 @@ extension World {
     }
   }
 
-  /// Another process of the hub has heard nothing of anybody.
+  /// Another run of the hub has received nothing yet.
   func resetHubObservations() {
     guard profile.hasEphemeralOrBarriers else { return }
     received = Received()
@@ -70,10 +70,10 @@ extension World {
     for peer in peers { peer.member?.mayHaveLost = true }
   }
 
-  /// Looks at a frame before the hub does.
+  /// Inspects a frame before the hub does.
   func recordReceived(_ frame: [UInt8], of peer: SimulatedPeer) {
     let tag = peer.session.identity.tag
-    // If its session has ended meanwhile, nothing that it says before another hello counts.
+    // If its session has ended, nothing that it sends before another hello counts.
     if !isLiving(tag) {
       forget(tag)
       received.comingBack[tag] = nil
@@ -122,12 +122,12 @@ extension World {
     received.served[tag] = nil
   }
 
-  /// Whether the hub may not have taken it for gone.
+  /// Whether the hub must not have taken it for gone.
   func isLiving(_ tag: Tag) -> Bool {
     received.last[tag].map { now < $0 + UInt64(profile.leaseMilliseconds) } ?? false
   }
 
-  /// Looks at a frame that leaves the hub.
+  /// Inspects a frame that leaves the hub.
   func look(
     _ frame: UnsafeRawBufferPointer, _ kind: HubMessageKind, to destination: HubOutput.Destination
   ) throws(Broken) {
@@ -161,11 +161,11 @@ extension World {
     try checkBarriersOver()
   }
 
-  /// Whether something needs longer to end than a history without it.
+  /// Whether a feature needs more time to end than a history without it.
   var needsMoreTime: Bool {
     if profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
     guard let ephemeral, hub != nil else { return false }
-    // A hub that was stopped at the end of the chaos gave every session a new term.
+    // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.present.contains { field, held in
       let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.slotOwner(held) : held.tag
       return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }

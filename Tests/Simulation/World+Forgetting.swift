@@ -1,10 +1,10 @@
 import BindingPeer
 import BindingProtocol
 
-/// Peers that are away for so long that the hub forgets them (R11): some have not heard what it decided of theirs, and
-/// some not that it knows them no more.
+/// Peers that are away for so long that the hub forgets them (R11): some before they received an outcome, some
+/// before they learned that the hub no longer knows them.
 extension World {
-  /// R11: whom the log has marks of a hub knows, as long as it does not have to forget anybody.
+  /// R11: a hub that need not forget anyone knows every writer with a last decided number in the log.
   func checkForgotten(_ peer: Int) throws(Broken) {
     guard losses == 0, !profile.forgetsSoon else { return }
     let tag = peers[peer].session.identity.tag
@@ -14,24 +14,24 @@ extension World {
     }
   }
 
-  /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
+  /// Whether the hub may have forgotten outcomes of a peer, or of the run whose writes it sends.
   func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
     peer.successor == nil ? profile.forgetsSoon && peer.wasForgotten : profile.forgetsSoon || peer.wasForgotten
   }
 
-  /// Who is told an outcome may be gone before it hears it.
+  /// A peer may disappear before it receives an outcome.
   func strandSometimes(_ peer: Int) {
     guard profile.forgetsSoon, forgetting.perMille(60) else { return }
     agenda.add(.besides(.strand(peer: peer, run: peers[peer].run)), at: now)
   }
 
-  /// Who is told that nobody knows it may be gone before it hears that.
+  /// A peer may disappear before it receives the welcome that says it is unknown.
   func cutWelcomeSometimes(_ peer: Int) {
     guard profile.forgetsSoon, forgetting.perMille(300) else { return }
     agenda.add(.besides(.breakOff(peer: peer, run: peers[peer].run, crashes: false)), at: now)
   }
 
-  /// Its connection breaks, and its process stops until its lease has run out.
+  /// Its connection breaks, and its process stops until its lease has expired.
   func strand(_ index: Int) throws(Broken) {
     guard isChaos, !isQuiet, peers[index].successor == nil, !peers[index].isPaused else { return }
     record("p\(index) is cut off for longer than its lease")

@@ -1,10 +1,10 @@
 import BindingPeer
 import BindingProtocol
 
-/// Writes that add to what others write, and may lose nothing of it.
+/// Writes that add to what others write and must lose nothing of it.
 extension World {
-  /// One word for a text, or one number for a list, that no other write has.
-  /// - Returns: false if there are enough of them.
+  /// Writes a unique word into a text, or a unique number into a list.
+  /// - Returns: false if the history has enough of them.
   func gather(_ peer: Int, in model: Int) throws(Broken) -> Bool {
     guard gatheredCount < profile.mostGathered else { return false }
     let element = gatheredCount
@@ -31,7 +31,7 @@ extension World {
     return true
   }
 
-  /// A peer's application is asked what becomes of two lists; it answers at once or after a while.
+  /// Asks a peer's application to merge two lists; it answers immediately or after a while.
   func ask(
     _ question: MergeQuestion, of id: WriteID, in name: String, _ peer: SimulatedPeer
   ) throws(Broken) {
@@ -39,7 +39,7 @@ extension World {
       return
     }
     peer.unacknowledged[id]?.questions = questions + 1
-    // It is asked again only when something was written meanwhile, or its number was used up on what was.
+    // It is asked again only if another write came meanwhile, or if its number was used up.
     if questions > oracle.listsWritten[model] + losses {
       throw broken(
         .boundedMerges,
@@ -65,7 +65,7 @@ extension World {
     try settle(index)
   }
 
-  /// What was committed of a write holds all that it put in, and what it took the place of.
+  /// A committed write contains everything that it put in, and what it superseded.
   func checkGathered(
     _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
   ) throws(Broken) {

@@ -3,7 +3,7 @@ import BindingPeer
 import BindingProtocol
 
 extension World {
-  /// After everything has healed: all replicas are the hub's, and nothing waits.
+  /// After everything has healed, all replicas equal the hub's, and nothing is pending.
   func checkHealed() throws(Broken) {
     for peer in peers where !peer.isOver {
       guard peer.session.phase == .live else {

@@ -6,19 +6,19 @@ import BindingProtocol
 extension World {
   var hubTime: HubTime { HubTime(monotonic: now, wall: 1_700_000_000_000 + now) }
 
-  /// Looks at the hub without making a copy of it; nil while there is none.
+  /// Reads the hub without copying it; nil while there is no hub.
   func read<Result>(_ look: (inout HubMachine) -> Result) -> Result? {
-    // SAFETY: it was looked at just before, and binding it would copy it.
+    // SAFETY: checked for nil in the same expression; binding it would copy it.
     hub == nil ? nil : look(&hub!)
   }
 
-  /// Goes through the hub's frames in place; `body` may not put others beside them.
+  /// Visits the hub's frames in place; `body` must not add frames.
   func forEachFrame(_ body: (HubOutput.Destination, UnsafeRawBufferPointer) -> Void) {
     func look(_ output: inout HubOutput) { output.forEachFrame(body) }
     look(&hubOutput)
   }
 
-  /// Whether the hub has a session on the connection that it knows the peer by.
+  /// Whether the hub has a session on the peer's current connection.
   func hasSession(_ peer: SimulatedPeer) -> Bool {
     read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
   }
@@ -83,7 +83,7 @@ extension World {
     try settleHub()
   }
 
-  /// R16: a session ends for silence only, and nobody is to blame for a pause of the hub's own.
+  /// R16: only silence ends a session, and the hub never blames a peer for a pause of its own.
   private func tickHub(isAfterPause: Bool) throws(Broken) {
     let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
@@ -162,7 +162,7 @@ extension World {
     for event in inbox where !isHubPaused { try handleAtHub(event) }
   }
 
-  /// Has the store take what was decided, hands the result back, and lets the frames go.
+  /// Passes decided batches to the store, returns the results to the hub, and sends the frames.
   func settleHub() throws(Broken) {
     guard hub != nil else { return }
     hub?.finishDrain(time: hubTime, into: &hubOutput)
@@ -173,7 +173,7 @@ extension World {
     } while try store()
     ownership.settled = ephemeral?.owner
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
-    // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
+    // Sent frames arrive later: nothing re-enters the hub while its output is being visited.
     forEachFrame { destination, bytes in
       let frame = Array(bytes)
       switch destination {
@@ -189,14 +189,13 @@ extension World {
     checkedFrames = 0
   }
 
-  /// Under a topic that nobody was told yet may come what the hub itself writes: fields were numbered anew.
+  /// The hub itself may publish under a topic not yet announced to any peer: a renumbering does.
   private func recordTopicOfEphemeralModel() {
     guard let ephemeral, let topic = read({ $0.topic(of: ephemeral.name) }) ?? nil else { return }
     topicNames[topic] = ephemeral.name
   }
 
-  /// What a subscription of four bytes asks for, or what such a frame begins with; nil for another length, that of a
-  /// session's own topic.
+  /// The topic of a four-byte subscription or frame prefix; nil for other lengths, which are session topics.
   private static func topic(of bytes: some Collection<UInt8>) -> Topic? {
     bytes.count == 4 ? bytes.reduce(0 as Topic) { $0 << 8 | Topic($1) } : nil
   }
@@ -207,7 +206,7 @@ extension World {
     hubOutput.newEpoch = nil
     record("the hub believes that commits are missing: epoch \(new >> 32)")
     counts[.provenLoss] += 1
-    // It may have been a lie: then nothing is lost, and all goes as if something were.
+    // The proof may have been a lie: then nothing is lost, yet the hub behaves as if something were.
     losses = max(losses, 1)
     epoch = new
     oracle.begin(epoch, with: log)

@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// Who is none of the peers, and those who answer each other.
+/// Impostors, and peers that answer each other.
 extension World {
-  /// R9: an impostor who knows a peer's tag and session, but not its secret, is told no and changes nothing.
+  /// R9: the hub refuses an impostor that knows a peer's tag and session but not its secret, and nothing changes.
   func impersonate(_ peer: Int) throws(Broken) {
     guard hasSession(peers[peer]), peers[peer].session.phase == .live else {
       return
@@ -33,8 +33,8 @@ extension World {
     try settleHub()
   }
 
-  /// R9: a hub that starts again has to remember nobody. An impostor that is there before all others, with a tag that
-  /// it has read from commits, is told no as at any other time.
+  /// R9: a restarted hub needs no memory of identities. It refuses an impostor that arrives before all peers with a
+  /// tag read from commits, as at any other time.
   func impersonateFirst() throws(Broken) {
     let connection: ConnectionID = 1 << 40 + 1
     let tag = peers[chance.below(peers.count)].session.identity.tag

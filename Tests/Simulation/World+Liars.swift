@@ -2,24 +2,24 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// Liars: each has a secret of its own and may write, as peers may; but it says whatever it likes. An honest peer is
-/// promised all that it is promised among honest ones.
+/// Liars: each has a secret of its own and may write, like a peer, but sends whatever it likes. Every guarantee to
+/// honest peers still holds.
 extension World {
-  /// What a liar does. Each history has some of these.
+  /// What a liar does. Each history uses some of these.
   enum Lie: CaseIterable {
-    /// A hello with another's tag, and whatever can be said in another's session.
+    /// A hello with another's tag, and every message in another's session.
     case stolenTag
-    /// A replica that never was.
+    /// A replica that never existed.
     case forgedOffer
-    /// The same of the present life of the log, which a hub believes once in a start.
+    /// A forged replica of the present epoch, which a hub believes once in a start.
     case presentEpoch
     /// Numbers far ahead, all of them its own.
     case farNumbers
-    /// Names that are not for writing.
+    /// Reserved names.
     case reservedNames
-    /// Frames that cannot be read, and proposals that make no sense.
+    /// Unreadable frames, and meaningless proposals.
     case badStructure
-    /// Identities enough that others may have to be forgotten.
+    /// Enough identities that the hub may have to forget others.
     case crowd
   }
 
@@ -40,7 +40,7 @@ extension World {
 
   func lie() throws(Broken) {
     defer { awaitLie() }
-    // In a quiet time nobody writes.
+    // In a quiet time no peer writes.
     guard hub != nil, !isHubPaused, !isQuiet, let lie = lies.isEmpty ? nil : lies[lieChance.below(lies.count)] else {
       return
     }
@@ -56,7 +56,7 @@ extension World {
     }
   }
 
-  // MARK: What it is said with
+  // MARK: Tools
 
   private func makeLiar() -> Liar {
     let identity = Identity(secret: Secret(high: 3, low: lieChance.next()), name: "liar")
@@ -77,7 +77,7 @@ extension World {
     try send(message.encode(session: liar.session, start: start), liar)
   }
 
-  /// Says hello and joins a model; nil if the hub has none of that name then.
+  /// Says hello and joins a model; nil if the hub then has no such model.
   private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
     try send(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
     let model = lieChance.below(modelNames.count)
@@ -98,7 +98,7 @@ extension World {
 
   // MARK: The lies
 
-  /// R9: nobody speaks for another: its session goes on as if nothing had been said.
+  /// R9: no client speaks for another: the victim's session goes on undisturbed.
   private func stealTag() throws(Broken) {
     let victim = peers[lieChance.below(peers.count)]
     let liar = makeLiar()
@@ -125,7 +125,8 @@ extension World {
     }
   }
 
-  /// It is ahead in the present life: that proves a loss, once in a start. Then it may be asked for what it has.
+  /// Claims to be ahead in the present epoch: that proves a loss, once in a start. The hub may then ask for its
+  /// replica.
   private func claimPresent() throws(Broken) {
     let liar = makeLiar()
     record("a liar is ahead in the present epoch")
@@ -162,7 +163,7 @@ extension World {
     record("a liar writes what nobody may")
     guard let (_, topic) = try enter(liar) else { return }
     for (index, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
-      // A frame with a name that is none ends the session; the next ones are of nobody.
+      // A frame with an invalid name ends the session; the next frames belong to no session.
       let proposal = NumberedProposal(topic: topic, number: ProposalNumber(index + 1), operations: [forged(name)])
       try send(.propose([proposal]), liar)
     }
@@ -200,7 +201,7 @@ extension World {
     try goAway(liar)
   }
 
-  /// One more identity with a mark, of which nobody hears again.
+  /// Adds an identity with a last decided number that never returns.
   private func comeAndGo() throws(Broken) {
     let liar = makeLiar()
     guard let (_, topic) = try enter(liar) else { return }

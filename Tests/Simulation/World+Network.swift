@@ -11,7 +11,7 @@ extension World {
       let isOfModel = frame[0] != 0 && frame[3] != 0
       if isOfModel {
         modelFrames += 1
-        // The probe at the end loses as much as may be lost already.
+        // The probe at the end already loses as much as the protocol tolerates.
         if profile.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
       }
       if isChaos, now < peer.deafUntil || chance.perMille(profile.lostFrames) { copies = 0 }
@@ -35,7 +35,7 @@ extension World {
     agenda.add(entry, at: time)
   }
 
-  /// What waits for a stopped process: of what is published only so much, the rest is dropped in silence.
+  /// Queues a frame for a stopped process. Published frames beyond `queueFrames` are dropped silently.
   func queue(_ frame: [UInt8], _ generation: Int, for peer: SimulatedPeer, isPublished: Bool) {
     if isPublished {
       guard peer.publishedInInbox < profile.queueFrames else {
@@ -47,8 +47,8 @@ extension World {
     peer.inbox.append((generation, frame))
   }
 
-  /// One way of a peer's connections is dead for a while: nothing that is published comes, or nothing that it says
-  /// arrives, which ends with a cut.
+  /// Cuts one direction of a peer's connections for a while: either no published frame arrives at the peer, or no
+  /// frame of the peer arrives at the hub, which ends with a broken connection.
   func cutOneWay(_ peer: SimulatedPeer) {
     counts[.oneWayCut] += 1
     let end = now + chance.within(500...6_000)
@@ -69,7 +69,7 @@ extension World {
     try settle(peer)
   }
 
-  /// Cuts both connections. The peer hears of it at once, the hub when it next hears from that peer.
+  /// Cuts both connections. The peer notices immediately, the hub when it next receives from that peer.
   func breakConnection(_ peer: Int) {
     guard peers[peer].isConnected else { return }
     let generation = peers[peer].hubSide
@@ -99,12 +99,12 @@ extension World {
     try settle(peer)
   }
 
-  /// Carries out what a session wants, and holds its updates against the oracle.
+  /// Performs a session's actions and checks its updates against the oracle.
   func settle(_ index: Int) throws(Broken) {
     let peer = peers[index]
     peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
     if !peer.output.actions.isEmpty {
-      // More may be wanted meanwhile, further in: that finds no room and makes its own.
+      // An action may call `settle` again: the nested call finds no spare output and makes its own.
       var output = PeerOutput()
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
@@ -139,7 +139,7 @@ extension World {
     case .unsubscribe(let topic): subscribe(Topics.bytes(topic), false, peer)
     case .update(let update):
       try check(update, of: peer)
-      // Who sends what an earlier life left writes nothing of its own.
+      // A session that resends an earlier run's writes makes none of its own.
       if peer.successor == nil { answer(update, of: peer.index) }
     case .settled(let id, let model, let outcome):
       if model == ephemeral?.name {
@@ -166,7 +166,7 @@ extension World {
       .subscribe(peer: peer.index, generation: peer.generation, topic: topic, isOn: isOn), of: peer, isPublish: true)
   }
 
-  /// The session itself gave the connection up.
+  /// The session itself gave up the connection.
   private func breakQuietly(_ peer: SimulatedPeer) {
     let generation = peer.hubSide
     peer.isConnected = false
@@ -178,7 +178,7 @@ extension World {
     hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
   }
 
-  // MARK: Words for the trace
+  // MARK: Trace texts
 
   static func words(ofPeerFrame frame: [UInt8]) -> String {
     guard let (_, message) = try? PeerMessage.decode(frame) else { return "garbage" }

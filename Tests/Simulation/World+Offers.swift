@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// What a hub that has lost commits is offered: by peers, who tell what they have, and by liars.
+/// Offers to a hub that has lost commits: from peers, which report what they have, and from impostors.
 extension World {
-  /// Takes note of an offer that the hub has read.
+  /// Records an offer that the hub has read.
   func recordOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasAccepted: Bool) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
@@ -19,7 +19,7 @@ extension World {
     offer.fields.map { SeenNumber(tag: $0.origin.tag, number: $0.number) } + (offer.numbers ?? [])
   }
 
-  /// A peer that offers its replica tells of every number that it was shown.
+  /// A peer that offers its replica reports every number that it was shown.
   func checkOffer(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
@@ -37,20 +37,20 @@ extension World {
     }
   }
 
-  /// Notes whose commits a peer has seen one by one.
+  /// Records the numbers of the commits that a peer has seen one by one.
   func recordSeen(_ update: ModelUpdate, in model: Int, by peer: SimulatedPeer) {
     for commit in update.commits where commit.number > 0 {
       peer.saw[model][commit.origin.tag] = max(peer.saw[model][commit.origin.tag] ?? 0, commit.number)
     }
   }
 
-  /// A hub that has lost commits has begun: somebody who never was a peer may be there first.
+  /// A hub that has lost commits has started: an impostor may be there before the peers.
   func awaitForgedOffer() {
     guard profile.forgedOffers > 0, isChaos, lieChance.perMille(profile.forgedOffers) else { return }
     agenda.add(.besides(.forgeOffer(hubRun: hubRun)), at: now + lieChance.within(1...1_500))
   }
 
-  /// Offers a replica that never was: in others' names and numbers, with names that nobody may write.
+  /// Offers a replica that never existed: in others' names and numbers, with reserved field names.
   func forgeOffer() throws(Broken) {
     guard hub != nil, !isHubPaused else { return }
     let connection: ConnectionID = 1 << 41 + lieChance.next() % 1_000
@@ -58,7 +58,7 @@ extension World {
     oracle.claims.liars.insert(identity.tag)
     let session = lieChance.next() | 1
     let model = lieChance.below(modelNames.count)
-    // Of the present life a hub believes it once; that is a lie of its own.
+    // A hub believes an offer of the present epoch once; that is a lie of its own.
     let offeredEpochs: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
     let offeredEpoch = offeredEpochs[lieChance.perMille(600) ? 0 : lieChance.below(offeredEpochs.count)]
@@ -94,19 +94,19 @@ extension World {
     try settleHub()
   }
 
-  /// Notes in which life of the log a proposal was sent first.
+  /// Records the epoch in which a proposal was first sent.
   func recordSent(_ frame: [UInt8], by peer: SimulatedPeer) {
     guard case (let header, .propose(let proposals))? = try? PeerMessage.decode(frame),
       header.start == StartNumber(hubRun), let epoch = peer.read({ $0.epoch })
     else { return }
     for proposal in proposals {
       guard let model = model(of: proposal.topic), peer.firstSent[model][proposal.number] == nil else { continue }
-      // What it says was first sent in an earlier epoch an earlier process may have sent.
+      // A proposal marked as first sent in an earlier epoch may stem from an earlier process.
       peer.firstSent[model][proposal.number] = proposal.isEarlier ? 0 : epoch
     }
   }
 
-  /// What this life was sent first has an outcome, whatever others say of older lives.
+  /// A proposal first sent in this epoch has an outcome, whatever others say of older epochs.
   func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Broken) {
     peers[peer].receivedUnknown = true
     guard peers[peer].firstSent[model][number] == epoch else { return }

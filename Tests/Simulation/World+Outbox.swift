@@ -2,20 +2,20 @@ import BindingPeer
 import BindingProtocol
 
 /// Outboxes that survive a peer's crash: the bytes of the file, and the sessions that send what it holds. Such a
-/// session is a peer of its own in the world, which belongs to its *successor*.
+/// session is a peer of its own in the world, a *carrier*, which belongs to its *successor*.
 extension World {
   var wall: UInt64 { 1_700_000_000_000 + now }
 
-  /// Notes of a session go into the file of its process.
+  /// Appends a session's journal entry to the file of its process.
   func keep(_ entry: JournalEntry, of peer: Int) {
     let owner = peers[peer].successor ?? peer
     peers[owner].book?.append(entry, run: peers[peer].bookRun, wall: wall)
   }
 
-  /// What a process that was killed has left, at whatever byte, is all that its next life has.
+  /// A killed process leaves its outbox, cut at any byte, as all that its next run has.
   func crashWithOutbox(_ peer: Int) throws(Broken) {
     if let carrier = peers[peer].carrier { end(carrier) }
-    // In a quiet time nobody writes, and what is torn off late enough is sent.
+    // In a quiet time no peer writes, and a record torn late enough is sent.
     if !isQuiet, chance.perMille(500) { tear(peer) }
     let unacknowledged = peers[peer].unacknowledged.ids
     guard let runs = peers[peer].book?.reopen() else {
@@ -28,7 +28,7 @@ extension World {
     counts[.restored] += UInt64(runs.reduce(0) { $0 + $1.writes.count })
   }
 
-  /// One more write, whose record the crash cuts off somewhere, before anything of it leaves.
+  /// Makes one more write, whose record the crash cuts off at a random byte before any of it is sent.
   private func tear(_ peer: Int) {
     let proposal = Proposal(operations: [
       FieldOperation(
@@ -41,13 +41,13 @@ extension World {
     peers[peer].session.finishDrain(now: peerNow(peer), into: &output)
     let before = peers[peer].book?.count ?? 0
     for case .keep(let entry) in output.actions { keep(entry, of: peer) }
-    // It may have taken the place of others.
+    // It may have superseded others.
     for case .settled(let id, _, _) in output.actions { peers[peer].unacknowledged.remove(id) }
     let torn = (peers[peer].book?.count ?? 0) - before
     peers[peer].book?.cut(to: before + chance.below(torn + 1))
   }
 
-  /// Has the lives before this one sent, one after the other.
+  /// Sends the writes of earlier runs, one run after the other.
   func carryOn(_ peer: Int) throws(Broken) {
     peers[peer].carrier = nil
     guard !peers[peer].previousRuns.isEmpty else { return }
@@ -74,7 +74,7 @@ extension World {
     try settle(index)
   }
 
-  /// Tells the successor how far its carrier is.
+  /// Reports its carrier's progress to the successor.
   func reportToSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
     guard let successor = peers[carrier].successor, peers[successor].carrier == carrier else { return }
     for action in actions {
@@ -109,7 +109,7 @@ extension World {
     peers[carrier].unacknowledged.removeAll()
     peers[carrier].run += 1
     peers[carrier].generation += 1
-    // Of a process that is gone nothing arrives after the hub has been told that its connection is.
+    // No frame of a dead process arrives after the hub has learned that its connection is closed.
     peers[carrier].hubSide = -1
   }
 }

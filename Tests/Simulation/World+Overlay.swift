@@ -1,11 +1,11 @@
 import BindingPeer
 import BindingProtocol
 
-/// What lies over the committed values of a replica, held against them.
+/// A replica's overlay, checked against its committed values.
 extension World {
-  /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
+  /// R4, R5: no overlaid write is contained in the committed values, or older than an own write that is.
   func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
-    // What a hub has forgotten of a peer it cannot tell it.
+    // A hub that has forgotten a peer cannot report its writes.
     if peer.snapshot.overlaid.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(update, model, of: peer)
     for (id, number) in zip(peer.snapshot.overlaid, peer.snapshot.numbers) {
@@ -21,7 +21,7 @@ extension World {
         )
       }
       guard let base else { continue }
-      // What has no number yet was merged, or is sent again: it gets a later one.
+      // A write without a number was merged or is resent: it gets a later number.
       let isOlder =
         if let number {
           number <= base.number
@@ -36,8 +36,8 @@ extension World {
     }
   }
 
-  /// The last of its own writes that the committed values hold, and its name if it is a plain one. What was brought
-  /// back says nothing of what its writer's numbers became.
+  /// The last of its own writes in the committed values, and its id if it is a plain one. A recovered value says
+  /// nothing about its writer's numbers.
   private func lastOwn(
     _ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer
   ) -> (id: WriteID?, number: ProposalNumber)? {
@@ -52,9 +52,9 @@ extension World {
     return last
   }
 
-  /// Whether a peer must have seen that a value which stands there is that of its own write. What was brought back in
-  /// this life bears no number; but only what was sent in an earlier one can be. A write that goes again, since nobody
-  /// knew what became of it, was sent in an earlier one under another number.
+  /// Whether a peer must have noticed that the value at a point is its own write. A value recovered in this epoch
+  /// has no number, and only a write sent in an earlier epoch can be recovered. A write that is resent because its
+  /// outcome was unknown was sent in an earlier epoch under another number.
   private func mustKnow(
     _ number: ProposalNumber?, _ point: Oracle.Point, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {

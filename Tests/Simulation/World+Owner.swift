@@ -2,7 +2,7 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// A peer that owns the first model and is asked before anybody else's write to it is carried out.
+/// A peer that owns the first model: the hub asks it before another peer's write to that model is committed.
 extension World {
   /// How long the hub waits for the owner, milliseconds.
   static let approvalTimeout: UInt64 = 2_000
@@ -16,7 +16,7 @@ extension World {
     }
   }
 
-  /// On a long way one question after the other would take for ever.
+  /// Ends ownership: over a slow connection, asking one question after the other would take too long.
   func endOwnership() throws(Broken) {
     guard profile.hasOwner, profile.requestDelay > 5 || featureChance.perMille(500) else { return }
     for peer in peers {
@@ -25,7 +25,7 @@ extension World {
     }
   }
 
-  /// An owner's application is asked.
+  /// The hub asks an owner's application.
   func ask(_ request: ApprovalRequest, _ peer: SimulatedPeer) {
     let temper = profile.temper
     var refuses = false
@@ -57,7 +57,7 @@ extension World {
   }
 
   func breakOff(_ index: Int, crashes: Bool) throws(Broken) {
-    // Who only sends what an earlier life left has no process of its own.
+    // A carrier, which only sends an earlier run's writes, has no process of its own.
     guard isChaos, !isQuiet, peers[index].successor == nil else { return }
     if crashes { return try crash(index) }
     record("cut p\(index), which was asked")
@@ -65,7 +65,7 @@ extension World {
     try settle(index)
   }
 
-  // MARK: What the hub asks, hears and decides
+  // MARK: What the hub asks, receives and decides
 
   func look(_ request: ApprovalRequest) throws(Broken) {
     counts[.ownerAsked] += 1
@@ -85,14 +85,14 @@ extension World {
     if approval.isAccepted { counts[.allowedByOwner] += 1 }
   }
 
-  /// The model has another owner, or none: what the old one was asked is decided afresh.
+  /// The model has another owner, or none: the hub decides the open question afresh.
   func ownerChanged() {
     if ownership.open != nil { counts[.ownerGone] += 1 }
     ownership.voidOpen()
   }
 
-  /// §9.3: what leaves for the store was allowed by who owns the model, and what was refused in the owner's name was
-  /// refused by it, or it said nothing for 2 s.
+  /// §9.3: everything sent to the store was approved by the owner of the model, and everything refused in its name
+  /// was refused by it, or it was silent for 2 s.
   func checkApproval(_ batches: [Batch]) throws(Broken) {
     guard profile.hasOwner, let batch = batches.first(where: { $0.model == modelNames[0] }) else { return }
     for decision in batch.decisions {
@@ -100,8 +100,8 @@ extension World {
       try checkRefusal(refusal, decision)
     }
     guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
-    // A refusal that the store did not take, that fell into a recovery, of somebody whom the hub had forgotten, or
-    // whose number was not the next any more, was never made, and the model has no owner by then.
+    // A refusal is void if the store did not take it, a recovery intervened, the hub had forgotten the writer, or
+    // its number was no longer the next; by then the model has no owner.
     let storesAll =
       profile.fullAppends + profile.movedAppends + profile.unknownAppends == 0 && losses == 0 && !profile.forgetsSoon
     for commit in group.commits where commit.number > 0 && storesAll {
@@ -116,7 +116,7 @@ extension World {
     }
     for commit in group.commits {
       let writer = group.origins[Int(commit.origin)].tag
-      // What is brought back from a lost life has no number, and nobody is asked.
+      // A value recovered from a lost epoch has no number and needs no approval.
       guard writer != owner, commit.number > 0 else { continue }
       let fields = fields(of: commit, in: group)
       if ownership.use(where: { $0.writer == writer && $0.verdict == true && $0.fields == fields }) == nil {
@@ -138,7 +138,7 @@ extension World {
         .leave, "proposal \(decision.number) of \(writer.short) was refused in the name of an owner that did not")
     case .ownerSilent:
       counts[.ownerSilent] += 1
-      // What is answered later may be too late.
+      // A later answer may be too late.
       let silent = ownership.use {
         $0.writer == writer && now >= $0.askedAt + World.approvalTimeout
           && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + World.approvalTimeout)
@@ -147,7 +147,7 @@ extension World {
         throw broken(
           .leave, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time")
       }
-      // The hub looks at least four times a second; what is being stored is waited for.
+      // The hub checks at least four times a second; a batch being stored delays it.
       if profile.hubPauses == 0, now > silent.askedAt + World.approvalTimeout + 500 {
         throw broken(.leave, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
       }
@@ -167,7 +167,7 @@ extension World {
     return fields
   }
 
-  /// Whether a write was refused as those of a model with an owner may be.
+  /// Whether a write was refused as writes to a model with an owner may be.
   func isRefusedByOwner(_ refusal: Refusal, in model: Int) -> Bool {
     profile.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
   }

@@ -2,11 +2,11 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// The end of a history, when everything has healed: one last change, of which one peer hears nothing.
+/// The end of a history, when everything has healed: one last change, of which one peer receives nothing.
 struct Probe {
   let peer: Int
   let topic: Topic
-  /// What is still to be kept from that peer, by the kind of message.
+  /// The messages still to be withheld from that peer, by kind.
   var heads: Int
   var heartbeats: Int
   var hasDropped = false
@@ -30,11 +30,11 @@ struct Probe {
 }
 
 extension World {
-  /// R7: whether up to two of the three heads are lost too, or all of them and a heartbeat, the last change arrives.
+  /// R7: the last change arrives even if two of the three heads are lost too, or all three and a heartbeat.
   func probeTail() throws(Broken) {
     let model = chance.below(modelNames.count)
     guard let topic = topic(of: model) else { return }
-    // Not those that only send what an earlier life left.
+    // Not the carriers, which only send an earlier run's writes.
     let owners = peers.indices.filter { peers[$0].successor == nil }
     let index = chance.below(owners.count)
     let (victim, writer) = (owners[index], owners[(index + 1) % owners.count])
@@ -45,11 +45,11 @@ extension World {
     record("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
     if profile.barriers > 0, model == 0 {
-      // Until all have that change, which takes as long as the one that hears nothing of it.
+      // Until all peers have that change, which takes as long as the deprived peer needs.
       let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
       try awaitApplied(version, 0, timeout: 10_000, by: writer)
     }
-    // Its owner may have to be asked first.
+    // The owner may have to approve first.
     try run(until: now + (profile.hasOwner ? 6_000 : 5_000))
     guard probe?.hasDropped == true else { return }
     let (mine, head) = (

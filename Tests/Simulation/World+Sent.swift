@@ -2,9 +2,9 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// What leaves the hub, held against what its store has.
+/// Frames that leave the hub, checked against the store.
 extension World {
-  /// R1, R2: whatever leaves speaks of what is stored.
+  /// R1, R2: every sent frame describes stored state only.
   func checkSent() throws(Broken) {
     guard hubOutput.frameCount > checkedFrames else { return }
     var problem: Broken?
@@ -50,7 +50,7 @@ extension World {
         try check(joined, to: peer)
       }
     case .welcome(let welcome):
-      // Whose marks the hub has forgotten begins anew in an ephemeral line.
+      // A writer whose numbers the hub has forgotten starts again in an ephemeral model.
       if let peer, !welcome.knewIdentity {
         ephemeral?.forget(peers[peer].session.identity.tag)
         try checkForgotten(peer)
@@ -128,7 +128,7 @@ extension World {
     if run < hubRun { counts[.repeatAfterRestart] += 1 }
   }
 
-  /// Which of the models a topic of the hub is.
+  /// The index of the model behind a topic of the hub.
   func model(of topic: Topic) -> Int? {
     topicNames[topic].flatMap { modelNames.firstIndex(of: $0) }
   }

@@ -1,16 +1,16 @@
 import BindingPeer
 import BindingProtocol
 
-/// What is shown, held against what is committed and pending: the two may part only as long as something is pending.
+/// Shown values, checked against committed and pending ones: they may differ only while a write is pending.
 extension World {
-  /// Notes what observers are told.
+  /// Records what observers are notified of.
   func recordNotified(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
     for change in update.changes {
       if let field = SimulatedField.index(of: change.field) { peer.notified[model][field] = change.new }
     }
   }
 
-  /// Where nothing waits, whatever became of the writes, what shows is what is committed, and observers know.
+  /// Where nothing is pending, the shown values equal the committed ones, and observers have received them.
   func checkNothingParted(_ peer: SimulatedPeer) throws(Broken) {
     for (model, name) in modelNames.enumerated() {
       for (field, title) in SimulatedField.names.enumerated() {

@@ -1,11 +1,11 @@
 import BindingHub
 import BindingProtocol
 
-/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes another hub writes to
-/// it.
+/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes shared with another
+/// hub.
 extension World {
-  /// Takes what the hub wants stored or read again; answers at once, or later.
-  /// - Returns: whether there was anything that was answered at once.
+  /// Takes what the hub wants stored or reloaded; answers immediately or later.
+  /// - Returns: whether anything was answered immediately.
   func store() throws(Broken) -> Bool {
     let (batches, models) = (hubOutput.batches, hubOutput.reload)
     if !batches.isEmpty { try checkApproval(batches) }
@@ -37,12 +37,12 @@ extension World {
     try settleHub()
   }
 
-  /// What the store has of a model; a part of it folded, as chance will have it.
+  /// What the store has of a model, a random part of it compacted.
   func stored(_ model: String) throws(Broken) -> StoredModel {
     let all = log.filter { $0.model == model }
-    // What was before a removal is nothing.
+    // A removal discards everything before it.
     let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
-    // Of a model that is not there a store has no chunk either.
+    // A store has no chunk of a removed model either.
     guard !batches.isEmpty, chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
     counts[.loadedCompacted] += 1
     let count = chance.below(batches.count + 1)
@@ -54,7 +54,7 @@ extension World {
     } catch {
       throw broken(.order, "\(error)")
     }
-    // Some of what is folded may still be in the log.
+    // Some of the compacted batches may still be in the log.
     return StoredModel(model: model, chunks: chunks, batches: Array(batches.dropFirst(chance.below(count + 1))))
   }
 
@@ -111,13 +111,13 @@ extension World {
       version: commits.version, body: commits.finish(), decisions: [])
   }
 
-  /// 0: there is nothing of it.
+  /// 0: the store has nothing of the model.
   func lastRecord(of model: String) -> UInt64 {
     log.last { $0.model == model }.flatMap { $0.form == .removal ? nil : $0.record } ?? 0
   }
 
-  /// At a crash the store has taken some of what was underway, or, where it loses its tail, lacks some of what it had
-  /// acknowledged.
+  /// At a crash the store has taken some of the batches in flight or, where it loses its tail, lacks some that it
+  /// had acknowledged.
   func crashStore() throws(Broken) {
     for batch in underway where chance.perMille(500) {
       let last = lastRecord(of: batch.model)
@@ -133,8 +133,8 @@ extension World {
     isTailLost = true
   }
 
-  /// The end of the log is gone, and the store does not notice: the same epoch goes on. Of a model that everybody may
-  /// have left nothing is lost: nobody would come back to prove it.
+  /// Drops the end of the log without the store noticing: the same epoch goes on. The visited model loses nothing:
+  /// all peers may have left it, so none could prove the loss.
   func loseUnnoticed() {
     underway.removeAll()
     let provable = log.reversed().prefix { $0.model != visited }.count

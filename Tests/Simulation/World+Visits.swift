@@ -2,13 +2,13 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// A model that programs look at for a while: one writes something, deletes all, and leaves; it comes back later, as
-/// others do.
+/// A model that programs visit for a while: a visitor writes to it, deletes everything and leaves; it returns
+/// later, as others do.
 extension World {
-  /// Its name; nil where nobody goes there.
+  /// The model's name; nil in histories without visits.
   var visited: String? { profile.visits > 0 ? modelNames.last : nil }
 
-  /// A step of a visit: join and write, then write again or delete all, then leave.
+  /// A step of a visit: join and write, then write again or delete everything, then leave.
   func visit(_ peer: Int, step: Int) throws(Broken) {
     guard isChaos, !isQuiet, !peers[peer].isPaused, let visited else { return }
     let model = modelNames.count - 1
@@ -40,7 +40,7 @@ extension World {
   func joinVisited(_ peer: Int) throws(Broken) {
     guard let visited, !peers[peer].session.joinedModels.contains(visited) else { return }
     record("p\(peer) joins \(visited)")
-    // Who observes it from now on was told nothing yet.
+    // New observers have not been notified yet.
     if !peers[peer].session.knows(visited) {
       for field in SimulatedField.names.indices { peers[peer].notified[modelNames.count - 1][field] = nil }
     }

@@ -2,11 +2,10 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// A hub, its store and some peers in simulated time: the same machines and codecs as live, driven by chance from one
+/// Runs a hub, its store and some peers in simulated time: the machines and codecs of the product, driven by one
 /// seed.
 ///
-/// A chaos phase with the faults of the profile, then a phase in which everything heals; at each step invariants are
-/// looked at.
+/// A chaos phase injects the faults of the profile; then everything heals. Invariants are checked at every step.
 public final class World {
   enum Event {
     case toHub(peer: Int, generation: Int, frame: [UInt8])
@@ -22,7 +21,7 @@ public final class World {
     case goOn(peer: Int, run: Int)
     case hubGoesOn(hubRun: Int)
     case answer(peer: Int, run: Int, model: Int, hops: UInt8)
-    /// Apart, so that it does not make all others as large.
+    /// Indirect, so that it does not enlarge every other case.
     indirect case merge(peer: Int, run: Int, WriteID, model: Int, MergeQuestion)
     case withdraw(peer: Int, run: Int, WriteID)
     case visit(peer: Int, run: Int, step: Int)
@@ -31,25 +30,29 @@ public final class World {
     case besides(Besides)
   }
 
+  /// The seed that determines the whole history.
   public let seed: UInt64
+  /// The faults that this history injects.
   let profile: FaultProfile
-  // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
+  // One thread runs a world, and its parts never overlap: exclusivity checks at run time cost 5 %.
   @exclusivity(unchecked) var chance: Chance
   @exclusivity(unchecked) var now: UInt64 = 1_000
   @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
   @exclusivity(unchecked) var isChaos = true
+  /// How often each situation has occurred so far.
   @exclusivity(unchecked) public internal(set) var counts = Counts()
+  /// The last steps, one a line; empty unless `keepsTrace` was set.
   @exclusivity(unchecked) public internal(set) var trace: [String] = []
   let keepsTrace: Bool
 
   @exclusivity(unchecked) var hub: HubMachine?
   @exclusivity(unchecked) var hubRun = 0
   @exclusivity(unchecked) var hubOutput = HubOutput()
-  /// Which model a topic of this hub is, or was.
+  /// The model of each topic that this hub has ever assigned.
   @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
   @exclusivity(unchecked) var epoch: Epoch = 1 << 32
   @exclusivity(unchecked) var log: [Batch] = []
-  /// Batches that the store has been given and has not answered.
+  /// Batches that the store has received and not yet answered.
   @exclusivity(unchecked) var underway: [Batch] = []
   @exclusivity(unchecked) var isTailLost = false
   @exclusivity(unchecked) var oracle: Oracle
@@ -57,44 +60,49 @@ public final class World {
   let modelNames: [String]
   @exclusivity(unchecked) var modelFrames = 0
   @exclusivity(unchecked) var writeCount = 0
-  /// Frames of the output that were held against the oracle.
+  /// Frames of the hub's output already checked against the oracle.
   @exclusivity(unchecked) var checkedFrames = 0
-  /// Writes that ended without being carried out.
+  /// Writes that ended without being committed.
   @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
   /// How often the log, or its end, was lost.
   @exclusivity(unchecked) var losses = 0
   @exclusivity(unchecked) var divergences = 0
-  /// While the hub's process is stopped, what is for it waits.
+  /// While the hub's process is stopped, its events wait in `hubInbox`.
   @exclusivity(unchecked) var isHubPaused = false
   @exclusivity(unchecked) var hubInbox: [Event] = []
-  /// Nobody writes: the hub has lost commits and does not know.
+  /// No peer writes: the hub has lost commits and does not know it.
   @exclusivity(unchecked) var isQuiet = false
-  /// But for one that started afresh, in the models that have lost nothing.
+  /// The exception to `isQuiet`: a freshly started peer, which may write to models that have lost nothing.
   @exclusivity(unchecked) var newcomer: Int?
   @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
   @exclusivity(unchecked) var probe: Probe?
-  /// The write that is being made: it may take the place of others.
+  /// The write being made; it may supersede others.
   @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedPeer.Write)?
-  /// Words and numbers that were put into fields that gather.
+  /// Words and numbers put into gathering fields so far.
   @exclusivity(unchecked) var gatheredCount = 0
-  /// Room for what a peer wants done: that of the last which wanted something.
+  /// A spare buffer, so that `settle` does not allocate.
   @exclusivity(unchecked) var emptyOutput = PeerOutput()
   /// The kind of message that a peer is reading.
   @exclusivity(unchecked) var delivering: HubMessageKind?
-  /// Chance for all that is between peers.
+  /// Chance for features between peers.
   @exclusivity(unchecked) var featureChance: Chance
-  /// Chance for all that liars do.
+  /// Chance for everything that impostors do.
   @exclusivity(unchecked) var lieChance: Chance
   @exclusivity(unchecked) var forgetting: Chance
   let lies: [Lie]
   @exclusivity(unchecked) var received = Received()
-  /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
+  /// The truth about the first model's ephemeral model, if any peer joins it, and the approvals of its owner.
   @exclusivity(unchecked) var ephemeral: EphemeralOracle?
   @exclusivity(unchecked) var ownership = Ownership()
-  /// Waits that the hub has heard of, and what each identity has come to have of the first model, by life of the log.
+  /// Barriers that the hub has received, and the highest version of the first model that each identity has reached
+  /// in each epoch.
   @exclusivity(unchecked) var asked: [AskedBarrier] = []
   @exclusivity(unchecked) var reached: [Tag: [Epoch: Version]] = [:]
 
+  /// Creates the world of one seed.
+  /// - Parameters:
+  ///   - profile: the faults to inject; nil draws them from the seed.
+  ///   - keepsTrace: whether to record every step in `trace`.
   public init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
     self.seed = seed
     self.keepsTrace = keepsTrace
@@ -122,7 +130,7 @@ public final class World {
   }
 
   /// Runs the whole history.
-  /// - Throws: `Broken`, naming the invariant and the moment.
+  /// - Throws: `Broken`, which names the violated invariant and the moment.
   public func run() throws(Broken) {
     try startHub()
     for index in peers.indices {
@@ -141,13 +149,13 @@ public final class World {
     try endOwnership()
     // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
     try run(until: chaosEnds + 15_000)
-    // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
-    // a long way that takes its time.
+    // After a loss the numbers that a peer has not seen decided may have gaps, and each gap costs a join: on a slow
+    // connection that takes time.
     for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.unacknowledged.isEmpty }) {
       try run(until: now + 10_000)
     }
     for _ in 0..<12 where needsMoreTime { try run(until: now + 5_000) }
-    // What the hub took back last is on its way.
+    // The hub's last withdrawals of ephemeral fields are still in flight.
     if profile.hasEphemeralOrBarriers { try run(until: now + 1_000) }
     try awaitRenumbered()
     try checkHealed()
@@ -159,7 +167,7 @@ public final class World {
     for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
-  /// Names that are given back end the sessions of all who were there: they say hello again.
+  /// A renumbering ends the sessions of all peers in the model; they say hello again.
   private func awaitRenumbered() throws(Broken) {
     var seen = 0
     for _ in 0..<6 where oracle.renumberings != seen {

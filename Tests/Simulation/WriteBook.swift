@@ -1,8 +1,8 @@
 import BindingPeer
 
-/// What a peer's application wrote, by name. Names are given in their order, so the last few are found without hashing.
+/// An application's writes, by id. Ids ascend, so the last few are found without hashing.
 struct WriteBook {
-  /// In order.
+  /// Ascending.
   private(set) var ids: [WriteID] = []
   private var writes: [SimulatedPeer.Write] = []
 
@@ -33,7 +33,7 @@ struct WriteBook {
     writes.removeAll()
   }
 
-  /// Where it stands, or would.
+  /// The index of the id, or where it would be inserted.
   private func index(of id: WriteID) -> Int {
     var index = ids.count
     while index > 0, id <= ids[index - 1] { index -= 1 }

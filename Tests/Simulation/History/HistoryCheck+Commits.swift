@@ -1,6 +1,7 @@
 import BindingProtocol
 
-/// What the hub stored: each commit is a write that somebody made, once, in an order that no acknowledgement denies.
+/// Checks what the hub stored: each commit is one peer's write, applied once, in an order that contradicts no
+/// acknowledgement.
 extension HistoryCheck {
   mutating func enter(_ entry: HistoryEntry) {
     switch entry.content {
@@ -44,7 +45,7 @@ extension HistoryCheck {
     }
   }
 
-  /// The write that a commit is.
+  /// The write behind a commit.
   private mutating func writer(
     of commit: HistoryCommit, named name: CommitName, on before: [String: JSON], at location: HistoryLocation
   ) -> Int? {
@@ -64,7 +65,7 @@ extension HistoryCheck {
     var start = firstOpen[writer] ?? 0
     while start < list.count, writes[list[start]].commit != nil { start += 1 }
     firstOpen[writer] = start
-    // What was acknowledged in a later epoch may have been committed, and lost, in this one.
+    // A write acknowledged in a later epoch may have been committed, and lost, in this one.
     let fitting = list[start...].filter {
       let write = writes[$0]
       let isElsewhere = write.isAcknowledged && (write.outcome?.epoch ?? 0) <= commit.epoch
@@ -80,12 +81,12 @@ extension HistoryCheck {
     return nil
   }
 
-  /// A comparison that passed held on the state before the commit.
+  /// Each condition held on the state before the commit.
   private mutating func checkConditions(of write: Write, _ commit: HistoryCommit, at location: HistoryLocation) {
     let track = log.tracks[.init(model: commit.model, epoch: commit.epoch)]
     for condition in write.content.conditions {
       let changed = track?.changedAt[condition.field] ?? 0
-      // Version 0, of any epoch: that it was never written.
+      // Version 0, of any epoch, means that the field was never written.
       if changed > condition.version || (condition.epoch != commit.epoch && condition.version > 0) {
         find(
           .unchecked, location,
@@ -96,7 +97,7 @@ extension HistoryCheck {
     }
   }
 
-  /// Whoever was told of a commit finds it in the hub's history.
+  /// Every acknowledged commit is in the hub's history.
   mutating func checkAcknowledged() {
     for write in writes where write.isAcknowledged {
       guard let outcome = write.outcome, let location = write.outcomeIn else { continue }
@@ -108,8 +109,8 @@ extension HistoryCheck {
     }
   }
 
-  /// A write acknowledged before another was made comes before it: going up the versions, the latest moment at which
-  /// a write so far was made never passes the acknowledgement of the present one.
+  /// A write that was acknowledged before another was made precedes it: in version order, the latest time of making
+  /// so far never exceeds the acknowledgement of the present write.
   mutating func checkOrder() {
     for name in log.tracks.keys.sorted(by: { ($0.model, $0.epoch) < ($1.model, $1.epoch) }) {
       var latest: (time: UInt64, version: Version) = (0, 0)
@@ -134,13 +135,13 @@ extension HubLog.ProposalName {
 }
 
 extension HistoryWrite {
-  /// Whether this write, carried out on a state, makes these changes.
+  /// Whether this write, applied to a state, makes these changes.
   func makes(_ changes: [String: JSON], of state: [String: JSON]) -> Bool {
     guard changes.keys.allSatisfy({ field in operations.contains { $0.field == field } }) else { return false }
     return operations.allSatisfy { operation in
       let before = state[operation.field] ?? .null
       guard let after = changes[operation.field] else {
-        // What changes nothing need not be in the commit.
+        // A write without effect need not be in the commit.
         return operation.verb != "set" && operation.holds(from: before, to: before)
       }
       return operation.holds(from: before, to: after)
@@ -149,7 +150,7 @@ extension HistoryWrite {
 }
 
 extension HistoryWrite.Operation {
-  /// Whether the operation makes the one of the other.
+  /// Whether the operation turns `before` into `after`.
   func holds(from before: JSON, to after: JSON) -> Bool {
     switch verb {
     case "set": return after == value
@@ -167,6 +168,6 @@ extension HistoryWrite.Operation {
 }
 
 extension JSON {
-  /// Of a text, what stands between blanks.
+  /// A text's words, separated by blanks.
   var words: Set<String> { Set((string ?? "").split(separator: " ").map(String.init)) }
 }

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What stands in the end: what was acknowledged, or something later; and the same at every peer.
+/// Checks the final values: each acknowledged write or a later one stands, and all peers agree.
 extension HistoryCheck {
   mutating func checkFinalValues() {
     guard let last = log.last else { return }
@@ -20,7 +20,7 @@ extension HistoryCheck {
     checkOutboxes()
   }
 
-  /// A field that is only set: its last value is no older than any that was acknowledged.
+  /// A field that is only set: its last value is no older than any acknowledged one.
   private mutating func checkRegister(_ field: String, _ model: String, _ list: [Int], _ last: Epoch) {
     let entry = log.tracks[.init(model: model, epoch: last)]?.commits.last { $0.content.changes[field] != nil }
     let stands = entry.flatMap { log.origin(of: $0, in: field) }
@@ -28,7 +28,7 @@ extension HistoryCheck {
       guard let commit = writes[index].commit else { continue }
       if commit.epoch == last, stands == nil { continue }
       guard stands.map({ HubLog.isBefore($0, commit) }) ?? true else { continue }
-      // A deletion that a snapshot carried over stands as "nothing there".
+      // A deletion carried over by a snapshot stands as "nothing there".
       if stands == nil, writes[index].content.operations.contains(where: { $0.field == field && $0.verb == "delete" }) {
         continue
       }
@@ -36,7 +36,7 @@ extension HistoryCheck {
     }
   }
 
-  /// A counter that is only added to: all that was acknowledged, and no more than what was asked for.
+  /// A counter that is only added to: at least everything acknowledged, at most everything requested.
   private mutating func checkCounter(
     _ field: String, _ model: String, _ list: [(write: Int, operation: HistoryWrite.Operation)]
   ) {
@@ -66,7 +66,7 @@ extension HistoryCheck {
     find(.miscounted, location, "\(model).\(field) is \(value), where \(least) to \(most) were added")
   }
 
-  /// A list or text that is only put into: all that was acknowledged is in it.
+  /// A list or text that only grows: it contains everything acknowledged.
   private mutating func checkCollected(
     _ field: String, _ model: String, _ list: [(write: Int, operation: HistoryWrite.Operation)]
   ) {
@@ -80,8 +80,8 @@ extension HistoryCheck {
     }
   }
 
-  /// An acknowledged write does not stand. A hub that keeps nothing may lose what nobody who lives on had shown; and
-  /// what came back too late for a field that others had written on by then.
+  /// An acknowledged write does not stand. A hub without a store may lose commits that no surviving peer had shown,
+  /// and those that were recovered too late for a field that others had written by then.
   private mutating func lose(_ index: Int, _ text: String, mergesOn: Bool = false) {
     let write = writes[index]
     guard let commit = write.commit else { return }
@@ -94,7 +94,7 @@ extension HistoryCheck {
     find(.lost, write.outcomeIn ?? write.location, "\(text) than the acknowledged write at \(write.location)")
   }
 
-  /// Whether a peer had shown a version before its epoch ended, and lived on to the end, seeing every epoch after it.
+  /// Whether a peer had shown a version before its epoch ended, survived to the end and saw every later epoch.
   private func isHeld(_ commit: CommitName, by later: [Epoch]) -> Bool {
     runs.values.contains { run in
       var (hadIt, isThere, seen) = (false, false, Set<Epoch>())
@@ -111,7 +111,8 @@ extension HistoryCheck {
     }
   }
 
-  /// What a peer with an outbox wrote before it was killed, and cannot have been replaced by a later write, is there.
+  /// Writes that a peer with an outbox made before it was killed are present, unless a later write may have
+  /// superseded them.
   private mutating func checkOutboxes() {
     guard log.epochs.count == 1 else { return }
     let settled = runs.values.filter { $0.keepsOutbox && $0.isSettled }.map(\.name)
@@ -123,7 +124,7 @@ extension HistoryCheck {
     }
   }
 
-  /// When all is quiet, every peer shows what the hub has.
+  /// When all is quiet, every peer shows the hub's values.
   mutating func checkConverged() {
     for tag in runs.keys.sorted() {
       for entry in runs[tag]?.entries ?? [] {
@@ -147,7 +148,7 @@ extension HistoryCheck {
 }
 
 extension HistoryCheck.Run {
-  /// Whether it came to its end, when all was quiet.
+  /// Whether it reached the quiet end.
   var isSettled: Bool {
     entries.contains {
       if case .final = $0.content { true } else { false }
@@ -156,6 +157,7 @@ extension HistoryCheck.Run {
 }
 
 extension HistoryCheck.Write {
-  /// Whether the call returned: some line of the same life comes later. Only then does an outbox have it for sure.
+  /// Whether the call returned: a later line of the same run follows. Only then is the write certainly in the
+  /// outbox.
   func wasMade(in run: HistoryCheck.Run) -> Bool { (run.entries.last?.location.line ?? 0) > location.line }
 }

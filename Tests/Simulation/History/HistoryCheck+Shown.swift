@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What a peer showed: only what was committed, or its own; whole; never older than before.
+/// Checks what a peer showed: only committed values or its own; whole commits; never older than before.
 extension HistoryCheck {
   mutating func checkShown(_ tag: String) {
     guard let run = runs[tag] else { return }
@@ -20,7 +20,7 @@ extension HistoryCheck {
         }
         at[update.model] = (update.epoch, update.version)
         for (field, value) in update.values { shown[update.model, default: [:]][field] = value == .null ? nil : value }
-        // Without the updates that were dropped, only what this one says is known.
+        // After dropped updates only the fields in this update are known.
         let isPart = broken.contains(update.model)
         checkUpdate(update, isPart ? update.values : shown[update.model] ?? [:], isPart, of: tag, at: entry.location)
       case .read(let model, let field, let value): checkRead(value, field, of: model, by: tag, entry)
@@ -50,7 +50,7 @@ extension HistoryCheck {
     }
   }
 
-  /// Whether a shown value is what writes of this peer make of the committed one that are not in it.
+  /// Whether a shown value results from applying this peer's pending writes to the committed one.
   private func isOwn(
     _ value: JSON, over committed: JSON, _ field: String, _ update: HistoryUpdate, _ tag: String
   ) -> Bool {
@@ -76,12 +76,12 @@ extension HistoryCheck {
     if let shown = value.elements {
       return Set(shown).isSuperset(of: committed.elements ?? []) && elements.isSuperset(of: shown)
     }
-    // A text of one's own lies over whole until it is merged: it may lack what others put in since, or hold what was
-    // lost with a hub, but no word that nobody wrote.
+    // A peer's own text overlays the whole value until it is merged: it may lack later words of others, or contain
+    // words lost with a hub, but none that was never written.
     return pending.contains { $0.verb == "text" } && value.words.isSubset(of: wordsWritten)
   }
 
-  /// Operations on a field, by this peer or an earlier life of its outbox, that the shown version does not hold.
+  /// Operations on a field, by this peer or an earlier run of its outbox, that the shown version does not contain.
   private func pending(_ field: String, _ update: HistoryUpdate, _ tag: String) -> [HistoryWrite.Operation] {
     var tags = [tag]
     if let run = runs[tag], run.keepsOutbox {
@@ -89,11 +89,11 @@ extension HistoryCheck {
     }
     var operations: [HistoryWrite.Operation] = []
     for writer in tags {
-      // Proposals of one writer are carried out in their order, so the pending ones are the last.
+      // Proposals of one writer are applied in order, so the pending ones are the last.
       var heldInARow = 0
       for index in (writesOf[WriterName(tag: writer, model: update.model)] ?? []).reversed() {
         let write = writes[index]
-        // What an earlier life was told nothing of lies over until this one is.
+        // An earlier run's write without an outcome stays overlaid until it has one.
         let isRestored = writer != tag && write.outcome == nil
         if !isRestored, let commit = write.commit, commit.epoch == update.epoch, commit.version <= update.version {
           heldInARow += 1
@@ -106,7 +106,7 @@ extension HistoryCheck {
     return operations
   }
 
-  /// What a peer reads of a field is the last value that it wrote there, or one that came after.
+  /// A peer reads its own last value of a field, or a later one.
   private mutating func checkRead(
     _ value: JSON, _ field: String, of model: String, by tag: String, _ entry: HistoryEntry
   ) {

@@ -1,23 +1,25 @@
 import BindingProtocol
 
-/// Holds what hubs and peers wrote down against what Bindbus promises.
+/// Checks the histories that hubs and peers recorded against the guarantees of Bindbus.
 ///
-/// The hub's file gives the order, so nothing has to be searched for: commits are gone through once, in the order of
-/// their versions, and each is tied to the write that it was; then every peer's file is read beside them.
+/// The hub's file gives the order, so nothing has to be searched for: the check visits commits once, in version
+/// order, and ties each to its write; then it reads every peer's file beside them.
 public struct HistoryCheck {
+  /// The violations, in the order of files and lines.
   public internal(set) var findings: [HistoryFinding] = []
+  /// What the histories count.
   public internal(set) var figures = HistoryFigures()
 
   var runs: [String: Run] = [:]
   var writes: [Write] = []
   var log = HubLog()
-  /// Writes by who made them and their id.
+  /// Writes by writer and id.
   var writeIndex: [WriteName: Int] = [:]
   /// Writes of one writer to one model, in their order.
   var writesOf: [WriterName: [Int]] = [:]
-  /// Those among them that nobody has looked at in vain yet: the first that may still be without a commit.
+  /// The index of the first of those writes that may still lack a commit.
   var firstOpen: [WriterName: Int] = [:]
-  /// What anybody put into a text.
+  /// All words that were put into texts.
   var wordsWritten: Set<String> = []
   /// The write whose acknowledgement names this commit.
   var acknowledgedAt: [CommitName: Int] = [:]
@@ -44,7 +46,7 @@ public struct HistoryCheck {
     var shares: Set<String> = []
   }
 
-  /// A write with all that is known of it.
+  /// A write and everything known of it.
   struct Write {
     var content: HistoryWrite
     var tag: String
@@ -60,7 +62,10 @@ public struct HistoryCheck {
     var isOpen: Bool { outcome == nil || outcome?.kind == "unknown" }
   }
 
-  /// Checks the lines of all files of one run; each file's in their order.
+  /// Checks the lines of all files of one run.
+  /// - Parameters:
+  ///   - entries: the entries of all files, each file's in order.
+  ///   - bad: the locations of lines that are not entries.
   public init(_ entries: [HistoryEntry], bad: [HistoryLocation] = []) {
     for location in bad { find(.malformed, location, "this is no line of a history") }
     var hubs: [[HistoryEntry]] = []
@@ -75,7 +80,7 @@ public struct HistoryCheck {
       }
     }
     tieWrites()
-    // Hubs follow each other in time, whatever their files are called.
+    // Hubs follow each other in time, whatever the names of their files.
     for hub in hubs.sorted(by: { ($0.first?.time ?? 0) < ($1.first?.time ?? 0) }) { for entry in hub { enter(entry) } }
     figures.epochs = log.epochs.count
     checkAcknowledged()
@@ -91,7 +96,7 @@ public struct HistoryCheck {
     findings.append(HistoryFinding(name, location, text))
   }
 
-  /// Takes in a line of a peer.
+  /// Handles a line of a peer.
   private mutating func handle(_ entry: HistoryEntry, _ tagOfFile: inout [String: String]) {
     let file = entry.location.file
     if case .peer(let tag, let name, let keepsOutbox) = entry.content {
@@ -157,6 +162,6 @@ public struct HistoryCheck {
 }
 
 extension HistoryOutcome {
-  /// Whether its writer was told that it is no commit.
+  /// Whether it denies a commit.
   var isNo: Bool { !["committed", "unknown"].contains(kind) }
 }

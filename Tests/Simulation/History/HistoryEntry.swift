@@ -1,26 +1,31 @@
 public import BindingProtocol
 
-/// Where a line stands.
+/// The location of a line.
 public struct HistoryLocation: Sendable, Hashable, CustomStringConvertible {
+  /// The name of the file.
   public var file: String
-  /// From 1 on.
+  /// Counted from 1.
   public var line: Int
+  /// The file and line, separated by a colon.
   public var description: String { "\(file):\(line)" }
 }
 
-/// One line of a history: what a hub stored, or what a peer did, was told or showed
+/// One line of a history: what a hub stored, or what a peer did, received or showed
 /// (`docs/reference/history-format.md`).
 public struct HistoryEntry: Sendable {
+  /// Where the line stands.
   public var location: HistoryLocation
   /// The machine's monotonic clock, nanoseconds.
   public var time: UInt64
+  /// What happened.
   public var content: Content
 
+  /// What a line records.
   public enum Content: Sendable {
     case hub(epoch: Epoch, durability: String)
     case epoch(Epoch)
     case commit(HistoryCommit)
-    /// A life of a peer begins.
+    /// A run of a peer begins.
     case peer(tag: String, name: String, keepsOutbox: Bool)
     /// The peer may write defaults of its own into the model.
     case share(model: String)
@@ -37,55 +42,72 @@ public struct HistoryEntry: Sendable {
 
 /// A commit as the hub stored it; a deleted field is `null`.
 public struct HistoryCommit: Sendable {
+  /// The model's name.
   public var model: String
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The version that the commit made.
   public var version: Version
+  /// The writer's tag.
   public var tag: String
+  /// The proposal's number; 0: recovered after a loss.
   public var number: Int
+  /// The new value of each changed field.
   public var changes: [String: JSON]
-  /// A hub that begins found it in its store: the one before may have been killed before it wrote this down.
+  /// Whether a starting hub found it in its store: the previous one may have been killed before it recorded it.
   public var isAgain = false
 }
 
-/// A write as it was asked for.
+/// A write as it was requested.
 public struct HistoryWrite: Sendable {
-  /// Counted by the peer, in each of its lives anew.
+  /// Counted by the peer, afresh in each run.
   public var id: Int
+  /// The model's name.
   public var model: String
+  /// Its operations, in order.
   public var operations: [Operation]
+  /// The conditions under which it is applied.
   public var conditions: [Condition]
 
+  /// One operation on one field.
   public struct Operation: Sendable {
     /// A verb of the protocol, or `text`: the word that was put into a text.
     public var verb: String
+    /// The field's name.
     public var field: String
+    /// The operand; `null` if the verb has none.
     public var value: JSON
   }
 }
 
-/// What a peer was told of its write.
+/// The outcome that a peer received for its write.
 public struct HistoryOutcome: Sendable {
   /// `committed`, `unchanged`, `refused`, `conflict`, `superseded`, `expired` or `unknown`.
   public var kind: String
-  /// Of a commit.
+  /// Of a commit, else 0.
   public var epoch: Epoch
+  /// Of a commit, else 0.
   public var version: Version
 }
 
-/// What a peer showed: the fields that changed, or for `final` all.
+/// What a peer showed: the changed fields or, for `final`, all.
 public struct HistoryUpdate: Sendable {
+  /// The model's name.
   public var model: String
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The version that the peer showed.
   public var version: Version
+  /// The shown values; `null`: no value.
   public var values: [String: JSON]
-  /// Updates that were dropped before this one, for an observer far behind.
+  /// Updates dropped before this one, for a lagging observer.
   public var missed: Int
 }
 
 extension HistoryEntry {
   /// Reads the lines of one file.
-  /// - Returns: the entries, and the places of lines that are none. A last line without its end is passed over: it was
-  ///   being written when its process died.
+  /// - Returns: the entries, and the locations of lines that are not entries. A last line without its end is
+  ///   skipped: its process died while writing it.
   public static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryLocation]) {
     var entries: [HistoryEntry] = []
     var bad: [HistoryLocation] = []

@@ -1,69 +1,81 @@
-/// Something in a history that must not be.
+/// A violation found in a history.
 public struct HistoryFinding: Sendable, Hashable, CustomStringConvertible {
+  /// The kind of violation.
   public enum Name: String, Sendable, CaseIterable {
-    /// A line that is none.
+    /// A line that is not an entry.
     case malformed
-    /// Versions of a model do not follow each other.
+    /// Versions of a model are not consecutive.
     case gapped
-    /// A commit that nobody asked for.
+    /// A commit without a write.
     case phantom
-    /// A commit that is not what its writer asked for.
+    /// A commit that differs from its write.
     case changed
-    /// A commit whose writer was told that it was none.
+    /// A commit whose writer was told that it was not committed.
     case undone
     /// One proposal took effect twice.
     case twice
     /// A writer was told of a commit that the hub never stored.
     case unstored
-    /// What was acknowledged does not stand, and nothing later took its place.
+    /// An acknowledged write does not stand, and no later one superseded it.
     case lost
-    /// A counter is not the sum of what was added.
+    /// A counter is not the sum of its additions.
     case miscounted
-    /// A write comes before another one that had been acknowledged when it was made.
+    /// A write precedes one that had been acknowledged before it was made.
     case late
-    /// A comparison passed that did not hold.
+    /// A condition passed that did not hold.
     case unchecked
     /// A peer went back, or showed a version of an epoch that was over.
     case back
-    /// A peer showed what was neither committed nor its own.
+    /// A peer showed a value that was neither committed nor its own.
     case invented
     /// A peer showed fields of different versions together.
     case torn
     /// A peer did not read what it had written.
     case unread
-    /// When all was quiet a peer showed something else than the hub has.
+    /// When all was quiet, a peer showed another value than the hub.
     case diverged
   }
+  /// The kind of violation.
   public var name: Name
+  /// The line that shows it.
   public var location: HistoryLocation
+  /// What is wrong, in a sentence.
   public var text: String
 
+  /// Creates a finding.
   public init(_ name: Name, _ location: HistoryLocation, _ text: String) {
     self.name = name
     self.location = location
     self.text = text
   }
 
+  /// The location, kind and text.
   public var description: String { "\(location): \(name.rawValue): \(text)" }
 }
 
 /// What a history counts.
 public struct HistoryFigures: Sendable, Equatable {
+  /// Writes that peers made.
   public var writes = 0
+  /// Writes acknowledged as committed.
   public var acknowledged = 0
-  /// Ended as refused, conflict or expired.
+  /// Writes that ended as refused, conflict or expired.
   public var refused = 0
+  /// Writes that ended as superseded or unchanged.
   public var superseded = 0
-  /// Without an outcome, or `unknown`.
+  /// Writes without an outcome, or with `unknown`.
   public var unknown = 0
+  /// Commits that hubs stored.
   public var commits = 0
-  /// Commits that a later epoch holds again because peers brought them back.
+  /// Commits that a later epoch holds again because peers recovered them.
   public var recovered = 0
+  /// Updates that peers showed.
   public var updates = 0
+  /// Epochs of the log.
   public var epochs = 0
-  /// Acknowledged by a hub that keeps nothing, and gone with it: no peer that lived on had it.
+  /// Writes acknowledged by a hub without a store and lost with it: no surviving peer had them.
   public var lostWithHub = 0
-  /// Carried out again after a restart of a hub that keeps nothing.
+  /// Writes applied again after a restart of a hub without a store.
   public var repeatedAfterRestart = 0
   /// The longest time between two acknowledgements while there were writes, nanoseconds.
   public var longestPause: UInt64 = 0

@@ -1,23 +1,23 @@
 import BindingProtocol
 
-/// What the hubs of one run stored, in their order: every state that a model ever had.
+/// What the hubs of one run stored, in order: every state that a model ever had.
 struct HubLog {
   /// A model in one epoch.
   struct Track {
-    /// The version with which the epoch began for this model.
+    /// The version at which the epoch began for this model.
     var base: Version
     /// The model at `base`, and after each commit.
     var states: [[String: JSON]]
     var commits: [Entry] = []
-    /// When each field was written last.
+    /// The version of each field's last write.
     var changedAt: [String: Version] = [:]
   }
   struct Entry {
     var location: HistoryLocation
     var content: HistoryCommit
-    /// The write that it was; nil for defaults and for what only the hub did.
+    /// The write behind it; nil for defaults and for changes of the hub itself.
     var write: Int?
-    /// A life of the log before this one had it already.
+    /// Whether an earlier epoch of the log already had it.
     var isRecovered = false
   }
   struct ProposalName: Hashable {
@@ -47,7 +47,7 @@ struct HubLog {
   var models: [String] { Set(tracks.keys.map(\.model)).sorted() }
   var last: Epoch? { epochs.last?.epoch }
 
-  /// A hub begins: one that keeps nothing begins empty.
+  /// A hub starts; one without a store starts empty.
   mutating func begin(_ epoch: Epoch, isMemory: Bool, at time: UInt64) {
     if isMemory { present.removeAll() }
     turn(to: epoch, isMemory: isMemory, at: time)
@@ -61,7 +61,7 @@ struct HubLog {
     }
   }
 
-  /// - Returns: false if the version does not follow.
+  /// - Returns: false if the version is not the next.
   mutating func add(_ entry: Entry) -> Bool {
     let commit = entry.content
     let name = TrackName(model: commit.model, epoch: commit.epoch)
@@ -87,7 +87,7 @@ struct HubLog {
     return true
   }
 
-  /// The commit that a field's last one stands for: of what peers brought back that which made the value first.
+  /// The commit that first made the value of a field's last commit, which may be a recovery.
   func origin(of entry: Entry, in field: String) -> HistoryCheck.CommitName? {
     let commit = entry.content
     guard commit.number == 0 else {
@@ -96,11 +96,11 @@ struct HubLog {
     let made = commit.changes[field].flatMap {
       firstOf[Value(model: commit.model, field: field, text: $0.description)]
     }
-    // Which deletion it is nobody can tell.
+    // Which deletion it repeats is unknown.
     return made ?? .init(model: commit.model, epoch: commit.epoch, version: commit.version)
   }
 
-  /// The model at a version; nil if it never had that one.
+  /// The model at a version; nil if that version never existed.
   func state(_ model: String, _ epoch: Epoch, _ version: Version) -> [String: JSON]? {
     guard let track = tracks[TrackName(model: model, epoch: epoch)] else { return version == 0 ? [:] : nil }
     guard version >= track.base, version - track.base < UInt64(track.states.count) else { return nil }
@@ -117,7 +117,7 @@ struct HubLog {
     return track.commits[Int(name.version - track.base) - 1]
   }
 
-  /// Which of two points of one log comes first.
+  /// Whether the first of two points of one log precedes the second.
   static func isBefore(_ left: HistoryCheck.CommitName, _ right: HistoryCheck.CommitName) -> Bool {
     (left.epoch, left.version) < (right.epoch, right.version)
   }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-/// `bindsim`: runs simulated histories and holds every one against the invariants.
+/// `bindsim`: runs simulated histories and checks each against the invariants.
 @main
 struct BindSim: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,7 +23,7 @@ struct BindSim: ParsableCommand {
     var mutant: String?
   #endif
 
-  /// From so many histories on, every situation is to have occurred.
+  /// From this many histories on, every situation must have occurred.
   private static let enough = 1_000
 
   func run() throws {
@@ -37,7 +37,7 @@ struct BindSim: ParsableCommand {
     var all = Counts()
     var (run, broken) = (0, 0)
     for number in 0..<UInt64(max(seeds, 0)) {
-      // Every second one has never been seen before.
+      // Every second seed is fresh.
       let seed = untilBroken ? from + number : (number % 2 == 0 ? from : fresh) + number / 2
       let world = World(seed: seed)
       run += 1
@@ -50,7 +50,7 @@ struct BindSim: ParsableCommand {
       all.add(world.counts)
       if broken > 0, untilBroken { throw ExitCode(1) }
     }
-    // Of this process alone, whatever else the machine does.
+    // Processor time of this process, independent of the machine's load.
     let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
     print(all.table)
     print(BindSim.figures(all, run, seconds))
