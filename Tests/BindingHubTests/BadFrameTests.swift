@@ -2,7 +2,8 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Frames that do not follow the grammar: they end the session that sent them, are counted, and disturb nobody (G12).
+/// Frames that break the grammar: they end the session that sent them, are counted and disturb no other session
+/// (G12).
 @Suite struct BadFrameTests {
   struct Bad: CustomTestStringConvertible, Sendable {
     var testDescription: String
@@ -35,7 +36,7 @@ import Testing
     bench.live(.ben)
   }
 
-  @Test("it is answered with an error that ends the session, and counted", arguments: all)
+  @Test("a malformed frame is answered with an error that ends the session, and is counted", arguments: all)
   mutating func answered(_ bad: Bad) {
     let received = bench.deliver([bad.bytes], on: Speaker.ann.connection)
     #expect(received.errors(.ann).map(\.code) == [bad.code])
@@ -44,27 +45,27 @@ import Testing
     #expect(bench.send(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
 
-  @Test("nothing of it is carried out", arguments: all)
+  @Test("a malformed frame writes nothing", arguments: all)
   mutating func notCarriedOut(_ bad: Bad) {
     bench.deliver([bad.bytes], on: Speaker.ann.connection)
     #expect(bench.read().version == 0)
   }
 
-  @Test("another session goes on", arguments: all)
+  @Test("a malformed frame does not disturb another session", arguments: all)
   mutating func othersGoOn(_ bad: Bad) {
     let received = bench.deliver([bad.bytes], on: Speaker.ann.connection)
     #expect(received.messages(to: .ben).isEmpty)
     #expect(bench.write(.ben, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("it does not end the session that it names when another connection sent it", arguments: all)
+  @Test("a malformed frame from another connection does not end the session that it names", arguments: all)
   mutating func fromAStranger(_ bad: Bad) {
     bench.deliver([bad.bytes], on: 999)
     #expect(bench.counters.malformedFrames + bench.counters.unknownSessions == 1)
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("another session of the same connection goes on")
+  @Test("a malformed frame does not end another session of the same connection")
   mutating func sameConnection() {
     var other = Speaker.cat
     other.connection = Speaker.ann.connection
@@ -73,7 +74,7 @@ import Testing
     #expect(bench.write(other, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("a frame of no bytes is answered without a session")
+  @Test("an empty frame is answered without a session")
   mutating func empty() {
     let errors = bench.deliver([[]], on: 999).frames.map(\.message)
     guard case .error(let error)? = errors.first else {
@@ -84,7 +85,7 @@ import Testing
     #expect(error.code == .malformed)
   }
 
-  @Test("bytes behind a hello are an error, and nobody is welcomed")
+  @Test("a hello with trailing bytes is an error and gets no welcome")
   mutating func longHello() {
     let frame = Speaker.cat.frame(.hello(Hello(identity: Speaker.cat.identity))) + [0]
     let received = bench.deliver([frame], on: Speaker.cat.connection)
@@ -93,7 +94,7 @@ import Testing
   }
 
   @Test(
-    "a hello whose encoding is not json, or whose name does something to a terminal, is refused and told why",
+    "a hello whose encoding is not json, or whose name has unprintable characters, is refused with the reason",
     arguments: [
       ("cbor", "cat", ErrorCode.malformed, "is \"cbor\"; json is spoken here"),
       ("", "cat", .malformed, "is \"\"; json is spoken here"),
@@ -111,13 +112,13 @@ import Testing
     #expect(received.errors(.cat).first?.text.contains(words) == true, "\(received.errors(.cat).map(\.text))")
   }
 
-  @Test("bytes behind a status are an error")
+  @Test("a status request with trailing bytes is an error")
   mutating func longStatus() {
     let received = bench.deliver([PeerMessage.status.encode(session: 0, start: 0) + [0]], on: 999)
     #expect(received.frames.map(\.message.kind) == [.error])
   }
 
-  @Test("a status is answered without a session, as JSON")
+  @Test("a status request is answered without a session, as JSON")
   mutating func status() throws {
     let received = bench.deliver([PeerMessage.status.encode(session: 0, start: 0)], on: 999)
     guard case .statusReport(let report)? = received.frames.first?.message else {
@@ -127,7 +128,7 @@ import Testing
     #expect(try report.json.json["name"] == .string("hub"))
   }
 
-  @Test("a frame with another start is told that it is stale, counted, and ends its session")
+  @Test("a frame with another start number gets `staleStart`, is counted, and ends its session")
   mutating func staleStart() {
     let frame = PeerMessage.propose([.of(1, [.set("a", "1")])]).encode(session: Speaker.ann.session, start: 78)
     let received = bench.deliver([frame], on: Speaker.ann.connection)
@@ -137,7 +138,7 @@ import Testing
     #expect(bench.send(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
 
-  @Test("a frame with another start leaves other sessions alone")
+  @Test("a frame with another start number does not disturb other sessions")
   mutating func staleStartOfAnother() {
     let frame = PeerMessage.askHeads.encode(session: Speaker.ann.session, start: 78)
     bench.deliver([frame], on: 999)
@@ -145,7 +146,7 @@ import Testing
     #expect(bench.write(.ben, 1, .set("a", "2")) == .committed(2))
   }
 
-  @Test("a session is heard only on its own connection")
+  @Test("a session's frames are accepted only on its own connection")
   mutating func otherConnection() {
     let received = bench.deliver([Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))], on: 999)
     #expect(received.frames.count == 1)

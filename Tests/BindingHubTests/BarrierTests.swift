@@ -2,9 +2,9 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-@Suite("Barriers: who has applied a version")
+@Suite("Barriers: which peers have applied a version")
 struct BarrierTests {
-  /// Two who can be asked, both in `lamp`, with one commit of ann's.
+  /// Two peers in `lamp` that report versions, and one commit of ann's.
   private func bench(_ configure: (inout HubConfiguration) -> Void = { _ in }) -> HubBench {
     var bench = HubBench(configure)
     for peer in [Speaker.ann, .ben] { bench.reporting(peer) }
@@ -22,7 +22,7 @@ struct BarrierTests {
         timeoutMilliseconds: timeoutMilliseconds))
   }
 
-  @Test("ask all who joined at once, and end when the last of them has said that it has the version")
+  @Test("a barrier asks all joined peers immediately, and ends when the last of them reports the version")
   func complete() {
     var bench = bench()
     let asked = bench.send(.ann, wait())
@@ -34,7 +34,7 @@ struct BarrierTests {
     #expect(bench.counters.barriers == 1)
   }
 
-  @Test("are not ended by a lower version, or by one of another epoch")
+  @Test("a lower version, or one of another epoch, does not end a barrier")
   func tooOld() {
     var bench = bench()
     bench.write(.ann, 2, .set("level", "0.6"))
@@ -44,7 +44,7 @@ struct BarrierTests {
     #expect(bench.send(.ben, .has(3)).awaited(.ann).map(\.end) == [.complete])
   }
 
-  @Test("whose time is over say who has not")
+  @Test("a barrier that times out names the missing peers")
   func missing() {
     var bench = bench()
     bench.send(.ann, wait())
@@ -56,7 +56,7 @@ struct BarrierTests {
     #expect(bench.counters.barriersMissed == 1)
   }
 
-  @Test("for a number end when that many have it, whoever they are")
+  @Test("a barrier for N peers ends when any N have the version")
   func count() {
     var bench = bench()
     bench.send(.ann, wait(count: 2))
@@ -67,7 +67,7 @@ struct BarrierTests {
     #expect(end.first?.applied == 2 && end.first?.of == 2)
   }
 
-  @Test("for all do not wait for who joined later")
+  @Test("a barrier for all does not wait for peers that joined later")
   func later() {
     var bench = bench()
     bench.send(.ann, wait())
@@ -76,7 +76,7 @@ struct BarrierTests {
     #expect(bench.send(.ben, .has(1)).awaited(.ann).map(\.of) == [2])
   }
 
-  @Test("do not count a session that left, ended, or was not heard of for its lease")
+  @Test("a barrier does not count a session that left, ended, or was silent for its lease")
   func gone() {
     for message in [PeerMessage.leave(Leave()), .leave(Leave(topics: [HubBench.lamp]))] {
       var bench = bench()
@@ -95,7 +95,7 @@ struct BarrierTests {
     #expect(ends.map(\.end) == [.complete] && ends.first?.of == 1)
   }
 
-  @Test("of a session that leaves are over, and it is told nothing more")
+  @Test("a session that leaves ends its own barriers and receives no result")
   func ownLeave() {
     var bench = bench()
     bench.send(.ann, wait())
@@ -105,7 +105,7 @@ struct BarrierTests {
     #expect(bench.send(.ann, wait()).awaited(.ann).map(\.end) == [.notJoined])
   }
 
-  @Test("are asked for with each heartbeat, as long as somebody waits and no longer")
+  @Test("the hub asks for versions with each heartbeat, only while a barrier waits")
   func again() {
     var bench = bench()
     #expect(bench.wait(1_000).asks().isEmpty)
@@ -117,13 +117,13 @@ struct BarrierTests {
     #expect(bench.wait(1_000).asks().isEmpty)
   }
 
-  @Test("of another epoch are answered at once")
+  @Test("a barrier of another epoch is answered immediately")
   func otherEpoch() {
     var bench = bench()
     #expect(bench.send(.ann, wait(epoch: HubBench.oldEpoch)).awaited(.ann).map(\.end) == [.otherEpoch])
   }
 
-  @Test("past the limit of a session, and of the hub, are refused and counted")
+  @Test("barriers past the limit of a session or of the hub are refused and counted")
   func limits() {
     var bench = bench {
       $0.maxBarriersPerSession = 2
@@ -134,12 +134,12 @@ struct BarrierTests {
     #expect(bench.send(.ben, wait(request: 1)).awaited(.ben).isEmpty)
     #expect(bench.send(.ben, wait(request: 2)).awaited(.ben).map(\.end) == [.tooMany])
     #expect(bench.counters.barriersRefused == 2)
-    // What has ended makes room.
+    // An ended barrier makes room.
     bench.wait(2_000)
     #expect(bench.send(.ben, wait(request: 3)).awaited(.ben).isEmpty)
   }
 
-  @Test("never send the question to who did not name it; such a session's alive says what it has")
+  @Test("the hub asks only sessions that named the capability; other sessions' alive reports their version")
   func oldPeer() {
     var bench = bench()
     bench.live(.cat)
@@ -153,13 +153,13 @@ struct BarrierTests {
     let alive = PeerMessage.alive(
       Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 0, applied: 1)]))
     #expect(bench.send(.cat, alive).awaited(.ann).map(\.of) == [3])
-    // What it said before is remembered.
+    // The earlier report is remembered.
     bench.send(.ann, wait(request: 10))
     bench.send(.ann, .has(1))
     #expect(bench.send(.ben, .has(1)).awaited(.ann).map(\.applied) == [3])
   }
 
-  @Test("who did not name the capability may not use it")
+  @Test("a session that did not name the capability may not use barriers")
   func notNamed() {
     for message in [wait(), .has(1)] {
       var bench = bench()
@@ -170,7 +170,7 @@ struct BarrierTests {
     }
   }
 
-  @Test("ask those who are served on the request connection there")
+  @Test("a routed session is asked on its request connection")
   func routed() {
     var bench = HubBench()
     bench.send(.ann, .hello(Hello(identity: Speaker.ann.identity, capabilities: [Capability.applied])))
@@ -180,7 +180,7 @@ struct BarrierTests {
     #expect(asked.asks(.connection(Speaker.ann.connection)).count == 1 && asked.asks(.publish).isEmpty)
   }
 
-  @Test("end as over when the hub finds that its log has lost its end")
+  @Test("a barrier ends with `otherEpoch` when the hub finds that its log has lost its end")
   func newEpoch() {
     var bench = bench()
     bench.send(.ann, wait(timeoutMilliseconds: 60_000))
@@ -190,7 +190,7 @@ struct BarrierTests {
     #expect(received.awaited(.ann).map(\.end) == [.otherEpoch])
   }
 
-  @Test("a peer that healed itself is counted once, and told to who runs the hub")
+  @Test("a replica that healed itself is counted once and reported as a notice")
   func healed() {
     var bench = bench()
     let notice = HubNotice.healed(peer: "ben-\(Speaker.ben.identity.tag.short)", model: "lamp", version: 1)
@@ -201,7 +201,7 @@ struct BarrierTests {
 }
 
 extension PeerMessage {
-  /// That a version of `lamp` is here.
+  /// A report that the peer has a version of `lamp`.
   static func has(
     _ version: Version, digest: UInt64 = 0, healed: UInt32 = 0, epoch: Epoch = HubBench.epoch,
     topic: Topic = HubBench.lamp
@@ -211,7 +211,7 @@ extension PeerMessage {
 }
 
 extension HubBench {
-  /// Says hello as one that can be asked, and joins `lamp`.
+  /// Says hello with the capability to be asked, and joins `lamp`.
   mutating func reporting(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) {
     send(
       peer,

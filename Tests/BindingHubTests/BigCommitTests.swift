@@ -11,23 +11,23 @@ import Testing
     bench.live(.ben)
   }
 
-  /// A `commits` of so many bytes that sets `a`: 36 for itself, 12 for its origin, 2 for the name, 9 for the commit,
-  /// 8 for the change, the rest its value.
+  /// A `commits` of N bytes that sets `a`: 36 for itself, 12 for its origin, 2 for the name, 9 for the commit, 8
+  /// for the change, the rest for its value.
   private mutating func commit(ofBytes count: Int) -> Received {
     bench.send(.ann, .propose([.of(1, [.set("a", text(ofBytes: count - 67))])]))
   }
 
-  @Test("a commit of maxPublishedBytes is published, and only that")
+  @Test("a commit of maxPublishedBytes is only published")
   mutating func atLimit() {
     let received = commit(ofBytes: 8_192)
     #expect(received.published.map(\.byteCount) == [HubHeader.byteCount + 8_192])
     #expect(received.commits(.connection(Speaker.ben.connection)).isEmpty)
   }
 
-  @Test("one byte more and it goes to those who joined, over their request connections; its head follows")
+  @Test("a commit one byte larger goes to joined peers over their request connections; its head follows")
   mutating func pastLimit() {
     let received = commit(ofBytes: 8_193)
-    // A head at once would overtake the commit and have everybody ask for it a second time.
+    // An immediate head would overtake the commit and make every peer ask for it a second time.
     #expect(received.published.isEmpty)
     #expect(bench.wait(1_000).heads().map(\.version) == [1])
     for peer in [Speaker.ann, .ben] {
@@ -38,13 +38,13 @@ import Testing
     #expect(bench.counters.routedCommits == 2)
   }
 
-  @Test("who has not joined the model does not get it")
+  @Test("a peer that has not joined the model does not get a large commit")
   mutating func notJoined() {
     bench.live(.cat, model: "fan", topic: HubBench.lamp + 1)
     #expect(commit(ofBytes: 9_000).frames(to: .cat).isEmpty)
   }
 
-  @Test("two sessions of one connection get it once")
+  @Test("two sessions of one connection get a large commit once")
   mutating func oneConnection() {
     var other = Speaker.cat
     other.connection = Speaker.ben.connection
@@ -52,7 +52,7 @@ import Testing
     #expect(commit(ofBytes: 9_000).commits(.connection(Speaker.ben.connection)).count == 1)
   }
 
-  @Test("who waits for the answer to its join gets it in that answer, not besides")
+  @Test("a peer that waits for its join answer gets a large commit only in that answer")
   mutating func joining() {
     bench.hello(.cat)
     bench.send(.cat, .join([Join(request: 1, model: "lamp")]))
@@ -61,7 +61,7 @@ import Testing
     #expect(ReadModel(received, for: .cat).values == ["a": text(ofBytes: 9_000 - 67)])
   }
 
-  @Test("who left the model does not get it")
+  @Test("a peer that left the model does not get a large commit")
   mutating func left() {
     bench.send(.ben, .leave(Leave(topics: [HubBench.lamp])))
     #expect(commit(ofBytes: 9_000).frames(to: .ben).isEmpty)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import BindingHub
 
-/// Catch-ups that are told in shares, one with each turn, while others write.
+/// Catch-ups sent in shares, one in each turn, while other peers write.
 @Suite struct CatchupTests {
   var bench = HubBench { $0.limits.chunkBytes = 200 }
-  /// What ben has been told so far.
+  /// What ben has received so far.
   var chunks: [CatchupChunk] = []
 
   init() {
@@ -15,7 +15,7 @@ import Testing
     bench.sendsAll = false
   }
 
-  /// Joins with nothing; the first share is told.
+  /// Joins with nothing; the first share is sent.
   private mutating func join() {
     bench.hello(.ben)
     collect(bench.join(.ben, Join(request: 1, model: "lamp")))
@@ -24,12 +24,12 @@ import Testing
 
   private mutating func collect(_ received: Received) { chunks += received.chunks(.ben) }
 
-  /// The turns that are left, as they are told when nothing else happens.
+  /// The remaining turns, when nothing else happens.
   private mutating func goOn() {
     while bench.machine.isStreaming { collect(bench.wait(0)) }
   }
 
-  /// The fields as whoever reads the messages one after the other has them in the end.
+  /// The final fields of a reader of these messages, in order.
   private var values: [String: String] {
     var names: [String] = []
     var values: [String: String] = [:]
@@ -54,7 +54,7 @@ import Testing
     #expect(last == now.version)
   }
 
-  @Test("a big one leaves one message a turn")
+  @Test("a large catch-up sends one message a turn")
   mutating func shares() {
     join()
     collect(bench.wait(0))
@@ -63,7 +63,7 @@ import Testing
     expectWhole()
   }
 
-  @Test("what was told and changes, goes or comes before the end is told with it")
+  @Test("fields that are set, deleted or added after they were sent are sent again before the catch-up ends")
   mutating func changes() {
     join()
     collect(bench.send(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
@@ -73,7 +73,7 @@ import Testing
     #expect(values["f1"] == "\"again\"" && values["f2"] == nil && values["new"] == "1")
   }
 
-  @Test("what others write meanwhile is told to them at once, and to the joiner as to everybody")
+  @Test("writes during a catch-up are acknowledged and published immediately, to the joining peer too")
   mutating func others() {
     join()
     let received = bench.send(.ann, .propose([.of(13, [.set("f1", "1")])]))
@@ -81,7 +81,7 @@ import Testing
     #expect(received.commits().map(\.version) == [13])
   }
 
-  @Test("the last message waits until what was decided is stored")
+  @Test("the last message of a catch-up waits until pending decisions are stored")
   mutating func stored() throws {
     join()
     bench.settling = .later
@@ -94,7 +94,7 @@ import Testing
     #expect(values["f1"] == "1")
   }
 
-  @Test("it ends though others write without a pause")
+  @Test("a catch-up ends although others write continuously")
   mutating func withoutPause() throws {
     join()
     bench.settling = .later
@@ -106,7 +106,7 @@ import Testing
     #expect(chunks.last?.isLast == true)
   }
 
-  @Test("a join is answered between two batches though proposals wait")
+  @Test("a join is answered between two batches although proposals wait")
   mutating func betweenBatches() throws {
     bench.hello(.ben)
     bench.settling = .later
@@ -116,7 +116,7 @@ import Testing
     #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [13])
   }
 
-  @Test("a join anew begins anew")
+  @Test("a second join restarts the catch-up")
   mutating func anew() {
     join()
     chunks.removeAll()
@@ -126,21 +126,21 @@ import Testing
     expectWhole()
   }
 
-  @Test("who leaves is told no more")
+  @Test("a catch-up stops when its peer leaves")
   mutating func left() {
     join()
     bench.send(.ben, .leave(Leave(topics: [HubBench.lamp])))
     #expect(!bench.machine.isStreaming)
   }
 
-  @Test("whose connection ends is told no more")
+  @Test("a catch-up stops when its connection closes")
   mutating func closed() {
     join()
     bench.close(Speaker.ben.connection)
     #expect(!bench.machine.isStreaming)
   }
 
-  @Test("a connection without room is told no more until there is")
+  @Test("a catch-up pauses while its connection is congested")
   mutating func congested() {
     join()
     collect(bench.act { machine, _, _ in machine.becameCongested(Speaker.ben.connection) })
@@ -150,7 +150,7 @@ import Testing
     expectWhole()
   }
 
-  @Test("of two that join at once both go on")
+  @Test("two concurrent catch-ups both progress")
   mutating func two() {
     bench.hello(.cat)
     join()

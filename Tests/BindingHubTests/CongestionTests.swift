@@ -2,7 +2,8 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Request connections whose peers read too slowly: they are left out, then brought up to date at once (G9).
+/// Request connections whose peers read too slowly: messages are left out, then one update brings the peer up to
+/// date (G9).
 @Suite struct CongestionTests {
   var bench = HubBench()
 
@@ -27,7 +28,7 @@ import Testing
     bench.act { machine, _, output in machine.becameWritable(Speaker.ann.connection, into: &output) }.messages(to: .ann)
   }
 
-  @Test("who was left out is told the head once, however many messages that were, and gets one delta for all of them")
+  @Test("a peer that missed N messages gets the head once, and one delta for all of them")
   mutating func oneHead() {
     follow(3)
     for _ in 0..<5 { leaveOut() }
@@ -58,7 +59,7 @@ import Testing
     #expect(epochs == [Epoch(HubBench.start)])
   }
 
-  @Test("what was left out of a model that was left since is no news")
+  @Test("messages left out of a model that the peer has left since are not made up for")
   mutating func left() {
     follow(3)
     leaveOut()
@@ -66,7 +67,7 @@ import Testing
     #expect(makeRoom().isEmpty)
   }
 
-  @Test("a connection that is gone is owed nothing, and a stranger's is none")
+  @Test("a closed connection is owed nothing, and an unknown one neither")
   mutating func gone() {
     follow(3)
     leaveOut()
@@ -77,7 +78,7 @@ import Testing
     #expect(bench.counters.leftOut == 1)
   }
 
-  @Test("with its last session, what a connection was owed goes")
+  @Test("the debts of a connection end with its last session")
   mutating func ended() {
     follow(3)
     leaveOut()
@@ -86,7 +87,7 @@ import Testing
     #expect(makeRoom().isEmpty)
   }
 
-  @Test("a delta counts the commits that it folds, a first join none")
+  @Test("a delta counts the commits that it compacts; a first join counts none")
   mutating func counted() {
     bench.live(.ben)
     for number in 1...10 { bench.write(.ben, ProposalNumber(number), .set("a", "\(number)")) }

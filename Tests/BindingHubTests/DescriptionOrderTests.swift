@@ -2,7 +2,8 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// A description counts from the moment it is decided: in a batch, in a proposal, after a refusal, a repeat, a restart.
+/// A description applies from the moment it is decided: in a batch, in a proposal, after a refusal, a repeat, a
+/// restart.
 @Suite struct DescriptionOrderTests {
   static let narrow = WireOperation.set("@description", "{\"fields\":{\"level\":{\"type\":\"number\",\"max\":1}}}")
   static let wide = WireOperation.set("@description", "{\"fields\":{\"level\":{\"type\":\"number\",\"max\":9}}}")
@@ -10,7 +11,7 @@ import Testing
 
   init() { bench.live(.ann) }
 
-  @Test("a description that is decided earlier in a batch binds what comes later in it")
+  @Test("a description decided earlier in a batch binds later proposals of the batch")
   mutating func sameBatch() {
     let outcomes = bench.propose(
       .ann, .of(1, [.set("level", "7")]), .of(2, [Self.narrow]), .of(3, [.set("level", "7")]), .of(4, [Self.wide]),
@@ -23,7 +24,7 @@ import Testing
     #expect(bench.write(.ann, 6, .set("level", "10"))?.refusal == .doesNotFit, "the last one is the stored one")
   }
 
-  @Test("what one proposal writes has to fit the description that it leaves, wherever in it that stands")
+  @Test("a proposal must fit the description that it leaves, in whatever order it writes them")
   mutating func sameProposal() {
     bench.write(.ann, 1, Self.wide)
     #expect(bench.write(.ann, 2, .set("level", "7"), Self.narrow)?.refusal == .doesNotFit)
@@ -34,7 +35,7 @@ import Testing
     #expect(bench.write(.ann, 7, .set("level", "\"x\""), .delete("@description")) == .committed(4))
   }
 
-  @Test("a description whose proposal failed binds nobody, and the one before is in force again")
+  @Test("the description of a failed proposal binds nothing, and the previous one applies again")
   mutating func failedProposal() {
     let first = bench.propose(
       .ann, .of(1, [Self.narrow, .set("z", "{")]), .of(2, [.set("level", "7")]), .of(3, [Self.narrow]),
@@ -44,7 +45,7 @@ import Testing
     #expect(first[5]?.refusal == .doesNotFit)
   }
 
-  @Test("a default description that yields to the present one changes nothing")
+  @Test("a default description changes nothing where a description exists")
   mutating func defaultYields() {
     bench.write(.ann, 1, Self.narrow)
     let weak = WireOperation(verb: .setIfAbsent, field: .name("@description"), value: Self.wide.value)
@@ -52,14 +53,14 @@ import Testing
     #expect(bench.write(.ann, 3, .set("level", "7"))?.refusal == .doesNotFit)
   }
 
-  @Test("description and defaults may come in one proposal")
+  @Test("a proposal may contain a description and defaults")
   mutating func firstToShare() {
     let weak = WireOperation(verb: .setIfAbsent, field: .name("@description"), value: Self.narrow.value)
     #expect(bench.write(.ann, 1, weak, .of(.setIfAbsent, "level", "0.5")) == .committed(1))
     #expect(bench.write(.ann, 2, .set("level", "7"))?.refusal == .doesNotFit)
   }
 
-  @Test("a refusal is repeated as it was decided, whatever the description says by then")
+  @Test("a refusal is repeated as decided, whatever the description says by then")
   mutating func repeated() {
     bench.write(.ann, 1, Self.narrow)
     let refused = bench.write(.ann, 2, .set("level", "7"))
@@ -72,7 +73,7 @@ import Testing
     #expect(bench.write(.ann, 4, .set("level", "7")) == .committed(3), "and so is a commit")
   }
 
-  @Test("a hub that starts on a stored log knows rules, refusals and marks")
+  @Test("a restarted hub knows rules, refusals and last decided numbers from its log")
   mutating func restarted() throws {
     bench.write(.ann, 1, Self.wide)
     bench.write(.ann, 2, Self.narrow)
@@ -85,7 +86,7 @@ import Testing
     #expect(later.write(ann, 5, .set("level", "1")) == .committed(3))
   }
 
-  @Test("a description of a batch that was not stored binds nobody; that of the other hub does")
+  @Test("a description in a batch that was not stored binds nothing; the other hub's does")
   mutating func moved() throws {
     bench.write(.ann, 1, Self.wide)
     var other = HubBench(store: bench.store, stored: try bench.store.loadAll())
@@ -97,7 +98,7 @@ import Testing
     #expect(bench.read().version == 2)
   }
 
-  @Test("what was committed before a description came is brought back with it, and new writes have to fit")
+  @Test("recovery accepts values older than the description, and new writes must fit it")
   mutating func recovered() throws {
     bench = HubBench(tailProven: false)
     let ann = Speaker.ann

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// The hub refuses what the model's description does not allow, by what is decided and by nothing else.
+/// The hub refuses what the model's decided description does not allow, and nothing else.
 @Suite struct DescriptionTests {
   static let lamp = """
     {"fields":{"level":{"type":"number","min":0,"max":1},"count":{"type":"integer","min":-5,"max":100},\
@@ -31,7 +31,7 @@ import Testing
     return refusal.text
   }
 
-  // MARK: Who declares otherwise
+  // MARK: Differing declarations
 
   private var disagreements: [JSON] { bench.machine.statusJSON(time: bench.time)["disagreements"]?.elements ?? [] }
 
@@ -41,7 +41,7 @@ import Testing
     return bench.send(peer, .propose([.of(number, [.of(.setIfAbsent, "@description", description)])]))
   }
 
-  @Test("who proposes another description as a default is told of once, and stands in the status while it is here")
+  @Test("a peer whose default description differs is reported once, and listed in the status while it is connected")
   mutating func declaredOtherwise() {
     let other = """
       {"fields":{"level":{"type":"number","min":0,"max":10},"on":{},"count":{"max":1e2,"min":-5,"type":"integer"},\
@@ -66,7 +66,7 @@ import Testing
     #expect(disagreements.isEmpty)
   }
 
-  @Test("who declares what means the same is not told of, nor is a declaration that is none")
+  @Test("an equivalent declaration is not reported, and an invalid one neither")
   mutating func declaredTheSame() {
     let same = """
       {"fields":{"level":{"type":"number","min":0.0,"max":1.0,"default":5,"unit":"%"},"gear":{"choices":[2.50,1e0]}}}
@@ -77,7 +77,7 @@ import Testing
     #expect(disagreements.isEmpty)
   }
 
-  @Test("once the description is another one, nobody is said to declare otherwise")
+  @Test("a new description clears the reported disagreements")
   mutating func redescribed() {
     #expect(declare(#"{"fields":{"level":{"type":"string"}}}"#, by: .ben).notices.count == 1)
     #expect(disagreements.count == 1)
@@ -91,7 +91,7 @@ import Testing
   // MARK: Each rule
 
   @Test(
-    "what lies at the limit is taken",
+    "a value at the limit is accepted",
     arguments: [
       ("level", "0"), ("level", "1"), ("level", "1.0"), ("level", " 1e0 "), ("level", "-0.0"), ("level", "1e-400"),
       ("level", "0.99999999999999999999"), ("count", "-5"), ("count", "100"), ("count", "1e2"), ("count", "7.0"),
@@ -105,7 +105,7 @@ import Testing
     #expect(bench.read().values[field] == value)
   }
 
-  @Test("a refused write leaves its new field's rule to no other field")
+  @Test("a refused write does not leave its field's rule to another field")
   mutating func ruleOfATakenBackName() {
     #expect(words(write(.set("count", "\"many\""))) != nil)
     #expect(write(.set("free", "\"many\"")) == .committed(2))
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "what lies past the limit is refused, and the words name field, value and limit",
+    "a value past the limit is refused, and the text names field, value and limit",
     arguments: [
       ("level", "7", "lamp.level: 7 is not in 0...1"),
       ("level", "-0.001", "lamp.level: -0.001 is not in 0...1"),
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.read().values.count == 1)
   }
 
-  @Test("one value that does not fit refuses the whole proposal, and the next number is taken")
+  @Test("one value that does not fit refuses the whole proposal and uses its number")
   mutating func whole() {
     #expect(words(write(.set("free", "1"), .set("level", "2"), .set("on", "true"))) != nil)
     #expect(bench.read().values.count == 1)
@@ -147,7 +147,7 @@ import Testing
     #expect(bench.counters.refusals[.doesNotFit] == 1)
   }
 
-  @Test("a default is refused like a set where it would be written, and is kept where a value stands")
+  @Test("a default is refused like a set where it would be written, and unchanged where a value exists")
   mutating func defaults() {
     #expect(words(write(.of(.setIfAbsent, "level", "2"))) == "lamp.level: 2 is not in 0...1")
     write(.set("level", "0.5"))
@@ -157,7 +157,7 @@ import Testing
   // MARK: Merges
 
   @Test(
-    "the result of a merge has to fit; nothing is clamped",
+    "the result of a merge must fit the description; nothing is clamped",
     arguments: [
       (Verb.add, "2", "100", nil), (.add, "3", "98", "lamp.count: 101 is not in -5...100 (add of 3 to 98)"),
       (.add, "-104", "98", "lamp.count: -6 is not in -5...100 (add of -104 to 98)"), (.max, "100", "100", nil),
@@ -171,13 +171,13 @@ import Testing
     #expect(bench.read().values["count"] == result)
   }
 
-  @Test("a merge into nothing has to fit too")
+  @Test("a merge into an absent field must fit the description")
   mutating func mergeIntoNothing() {
     #expect(words(write(.of(.add, "count", "101"))) == "lamp.count: 101 is not in -5...100 (add of 101 to nothing)")
     #expect(write(.of(.add, "count", "100")) == .committed(2))
   }
 
-  @Test("of two merges in one batch the one that leaves the range is refused")
+  @Test("of two merges in one batch, the one that leaves the range is refused")
   mutating func mergesInOneBatch() {
     write(.set("count", "98"))
     let outcomes = bench.propose(
@@ -191,7 +191,7 @@ import Testing
   // MARK: The description itself
 
   @Test(
-    "a malformed description is refused, and the words name the place",
+    "a malformed description is refused, and the text names the position",
     arguments: [
       ("[]", "is an array, not an object"), ("{\"fields\":1}", "fields is a number, not an object"),
       ("{\"fields\":{\"a\":true}}", "fields.a is a boolean, not an object"),
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(
-    "what a later peer may add, and bounds of texts, are no faults",
+    "additions of a later protocol, and bounds on texts, are no faults",
     arguments: [
       "{}", "{\"fields\":{}}", "{\"shape\":1,\"fields\":{\"a\":{\"shade\":1}}}",
       "{\"fields\":{\"a\":{\"type\":\"string\",\"min\":\"a\",\"max\":\"m\",\"default\":7,\"pattern\":\"(\"}}}",
@@ -233,7 +233,7 @@ import Testing
     #expect(write(.set("level", "7")) == .committed(3))
   }
 
-  @Test("present values that a new description does not allow stay; what is written afterwards has to fit")
+  @Test("values that a new description does not allow stay; later writes must fit it")
   mutating func changed() {
     write(.set("level", "1"))
     #expect(write(.set("@description", "{\"fields\":{\"level\":{\"max\":0.5}}}"), by: .ben) == .committed(3))
@@ -242,7 +242,7 @@ import Testing
     #expect(write(.set("level", "0.5"), .set("count", "\"free now\"")) == .committed(4))
   }
 
-  @Test("without the description every field is free", arguments: [Verb.delete, .clear])
+  @Test("without a description every field accepts any value", arguments: [Verb.delete, .clear])
   mutating func deleted(_ verb: Verb) {
     let field = verb == .clear ? FieldReference.id(0) : .name("@description")
     #expect(write(WireOperation(verb: verb, field: field, value: nil)) == .committed(2))

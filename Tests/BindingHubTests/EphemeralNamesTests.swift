@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingHub
 
-/// Names of deleted fields are given back in an ephemeral line too, while peers are in it.
+/// An ephemeral model releases names of deleted fields too, while peers are in it.
 @Suite struct EphemeralNamesTests {
   private var room = Room { $0.limits.maxModelFields = 40 }
 
@@ -11,7 +11,7 @@ import Testing
 
   private func fields() -> Int { room.hub.machine.models[1].fields.count }
 
-  /// Sets so many fields of names that nobody had before, and deletes them.
+  /// Sets and deletes N fields with new names.
   @discardableResult
   private mutating func wear(_ count: Int, from number: ProposalNumber) -> Received {
     let names = (0..<count).map { "n\(number)-\($0)" }
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "with the limits of every hub an ephemeral model takes 200,000 names, one after the other, while peers are in it")
+    "an ephemeral model under default limits takes 200,000 names in sequence while peers are in it")
   mutating func worn() {
     room = Room()
     room.write(.ben, 1, .set("kept", "1"))
@@ -53,7 +53,7 @@ import Testing
     #expect(values() == ["kept": "1"])
   }
 
-  @Test("who is in the ephemeral model hears what was decided, says hello again, and learns the numbers from 0 on")
+  @Test("members of a renumbered ephemeral model receive earlier outcomes, say hello again and learn new numbers")
   mutating func sessions() {
     room.write(.ben, 1, .set("kept", "1"))
     let before = topic()
@@ -79,7 +79,7 @@ import Testing
     #expect(values() == ["kept": "2"])
   }
 
-  @Test("whose fields and places are there stays, and nothing is deleted while they come back")
+  @Test("fields and slots of living peers survive a renumbering while the peers return")
   mutating func living() {
     room.write(.ben, 1, .set("kept", "1"), .set(Names.me, "2"))
     let present = room.present()
@@ -95,7 +95,7 @@ import Testing
     #expect(read.values.values.contains { $0.contains(#""says":2"#) })
   }
 
-  @Test("who does not come back loses what it had when its lease ends")
+  @Test("a peer that does not return after a renumbering loses its fields when its lease ends")
   mutating func gone() {
     room.write(.ben, 1, .set("kept", "1"))
     wear(30, from: 1)
@@ -107,7 +107,7 @@ import Testing
     #expect(values().isEmpty)
   }
 
-  @Test("who owns the model owns it still, and is asked when it has come back")
+  @Test("the owner of a model still owns it after a renumbering, and is asked after its return")
   mutating func owner() {
     room.write(.ben, 1, .set(Names.owner, "1"))
     wear(30, from: 1)
@@ -118,7 +118,7 @@ import Testing
     #expect(received.messages(to: .ben).contains { if case .approve = $0 { true } else { false } })
   }
 
-  @Test("a number that was decided before is not decided again after")
+  @Test("a number decided before a renumbering is not decided again")
   mutating func lastDecidedNumbers() {
     wear(30, from: 1)
     let back = comeBack(.ann, unacknowledged: 1)

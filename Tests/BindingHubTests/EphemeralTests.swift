@@ -2,10 +2,10 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// A hub with ann and ben in `lamp` and in its ephemeral line.
+/// A hub with ann and ben in `lamp` and in its ephemeral model.
 struct Room {
   var hub: HubBench
-  /// The stored line was named first.
+  /// The stored model was named first.
   static let ephemeralLamp = HubBench.lamp + 1
   static let name = "@ephemeral/lamp"
   static let epoch = Epoch(HubBench.start)
@@ -45,7 +45,7 @@ func isRefused(_ outcome: WireOutcome.Rest?, _ code: RefusalCode) -> Bool { outc
 struct EphemeralTests {
   private var room = Room()
 
-  @Test("an ephemeral model has its own versions, in an epoch that is the hub's start")
+  @Test("an ephemeral model has its own versions, in an epoch that is the hub's start number")
   mutating func ownEpoch() {
     let outcome = room.write(.ann, 1, .set("cursor", "7"))
     let read = room.read()
@@ -54,14 +54,14 @@ struct EphemeralTests {
     #expect(room.hub.read().version == 0)
   }
 
-  @Test("nothing of it goes to the store")
+  @Test("an ephemeral model is not stored")
   mutating func notStored() {
     room.hub.settling = .later
     #expect(room.write(.ann, 1, .set("cursor", "7")) != nil)
     #expect(room.hub.waiting.isEmpty)
   }
 
-  @Test("a field that a living peer wrote is refused to others, with its name")
+  @Test("a living peer's field is refused to other peers, naming the holder")
   mutating func belongs() {
     room.write(.ann, 1, .set("cursor", "7"))
     let outcome = room.write(.ben, 1, .set("cursor", "8"))
@@ -74,13 +74,13 @@ struct EphemeralTests {
     #expect(room.values() == ["cursor": "7"])
   }
 
-  @Test("a deletion by others is refused too")
+  @Test("a deletion of another peer's field is refused")
   mutating func belongsToDelete() {
     room.write(.ann, 1, .set("cursor", "7"))
     #expect(isRefused(room.write(.ben, 1, .delete("cursor")), .notOwner))
   }
 
-  @Test("clear takes only what its writer has")
+  @Test("clear deletes only its writer's fields")
   mutating func clearsOwn() {
     room.write(.ann, 1, .set("a", "1"))
     room.write(.ben, 1, .set("b", "2"))
@@ -88,7 +88,7 @@ struct EphemeralTests {
     #expect(room.values() == ["b": "2"])
   }
 
-  @Test("what its peer deletes is free")
+  @Test("a field deleted by its holder is free")
   mutating func released() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.write(.ann, 2, .delete("cursor"))
@@ -96,20 +96,20 @@ struct EphemeralTests {
     #expect(room.values() == ["cursor": "8"])
   }
 
-  @Test("the same value again is no commit")
+  @Test("setting the same value makes no commit")
   mutating func sameAgain() {
     room.write(.ann, 1, .set("cursor", "7"))
     #expect(room.write(.ann, 2, .set("cursor", "7")) == .unchanged)
   }
 
-  @Test("what a session wrote goes with it when it leaves")
+  @Test("a session's fields vanish when it leaves")
   mutating func goesWithLeave() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.hub.send(.ann, .leave(Leave()))
     #expect(room.values().isEmpty)
   }
 
-  @Test("what a session wrote goes when its lease ends, and everybody hears of it")
+  @Test("a session's fields vanish when its lease ends, and the deletion is published")
   mutating func goesWithLease() {
     var room = Room { $0.leaseRange = 1_000...60_000 }
     let cat = Speaker.cat
@@ -127,7 +127,7 @@ struct EphemeralTests {
     #expect(room.values().isEmpty)
   }
 
-  @Test("what a session wrote stays while its peer says hello again")
+  @Test("a session's fields stay while its peer says hello again")
   mutating func staysOverReconnect() {
     room.write(.ann, 1, .set("cursor", "7"))
     let again = Speaker.ann.again(11)
@@ -136,7 +136,7 @@ struct EphemeralTests {
     #expect(room.values() == ["cursor": "7"])
   }
 
-  @Test("what a peer has in an ephemeral model that it left while it was away goes 3 s after it came back")
+  @Test("fields of an ephemeral model that the peer left while disconnected vanish 3 s after its return")
   mutating func leftWhileAway() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.write(.ben, 1, .set("pen", "8"))
@@ -152,7 +152,7 @@ struct EphemeralTests {
     #expect(room.values() == ["pen": "8"])
   }
 
-  @Test("leaving the ephemeral model releases what was written in it, and nothing else")
+  @Test("leaving the ephemeral model deletes the peer's fields there, and nothing else")
   mutating func leavesEphemeralModel() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.hub.write(.ann, 1, .set("on", "true"))
@@ -161,14 +161,14 @@ struct EphemeralTests {
     #expect(room.hub.read().values == ["on": "true"])
   }
 
-  @Test("an ephemeral model is announced to nobody")
+  @Test("an ephemeral model is not announced")
   mutating func notAnnounced() {
     room.write(.ann, 1, .set("cursor", "7"))
     let received = room.hub.send(.ben, .join([Join(request: 9, prefix: "")]))
     #expect(received.announces(.ben).flatMap(\.models).isEmpty)
   }
 
-  @Test("a peer that is behind is brought up with a delta, as in any model")
+  @Test("a lagging peer gets a delta of an ephemeral model")
   mutating func delta() {
     room.write(.ann, 1, .set("a", "1"))
     let before = room.read()
@@ -183,20 +183,20 @@ struct EphemeralTests {
     #expect(received.chunks(.ben).flatMap(\.entries).map { $0.value?.description } == ["2"])
   }
 
-  @Test("a peer that is ahead in an ephemeral model does not make the hub doubt its log")
+  @Test("a peer ahead in an ephemeral model does not start a new epoch of the log")
   mutating func aheadDoesNotMatter() {
     let received = room.hub.send(
       .ben, .join([Join(request: 5, model: Room.name, epoch: Room.epoch, version: 1_000)]))
     #expect(received.newEpoch == nil)
   }
 
-  @Test("the protocol's own names are no fields for peers", arguments: ["@peer-0", "@peer-77", "@description"])
+  @Test("peers may not write the protocol's reserved names", arguments: ["@peer-0", "@peer-77", "@description"])
   mutating func reservedNames(_ name: String) {
     let outcome = room.write(.ann, 1, .set(name, "1"))
     #expect(outcome?.refusal == .badName || outcome?.refusal == .notOwner)
   }
 
-  @Test("names of the ephemeral model are no fields of the stored one", arguments: ["@me", "@owner", "@peer-1"])
+  @Test("names reserved in ephemeral models are no fields of the stored one", arguments: ["@me", "@owner", "@peer-1"])
   mutating func reservedInStored(_ name: String) {
     #expect(isRefused(room.hub.write(.ann, 1, .set(name, "1")), .badName))
   }
@@ -212,19 +212,19 @@ struct EphemeralDescriptionTests {
     room.hub.write(.ann, 1, .set("@description", description))
   }
 
-  @Test("what is described as ephemeral is refused in the stored model")
+  @Test("a field described as ephemeral is refused in the stored model")
   mutating func notStored() {
     #expect(isRefused(room.hub.write(.ann, 2, .set("load", "0.5")), .doesNotFit))
   }
 
-  @Test("the description holds for ephemeral fields")
+  @Test("the description applies to ephemeral fields")
   mutating func holds() {
     #expect(isRefused(room.write(.ann, 1, .set("load", "7")), .doesNotFit))
     room.write(.ann, 2, .set("load", "0.5"))
     #expect(room.values() == ["load": "0.5"])
   }
 
-  @Test("whether it is ephemeral is a boolean")
+  @Test("a description whose `ephemeral` is not a boolean is refused")
   mutating func malformed() {
     #expect(
       isRefused(

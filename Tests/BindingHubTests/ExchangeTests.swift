@@ -3,9 +3,8 @@ import BindingProtocol
 import Foundation
 import Testing
 
-/// The conversation of docs/reference/vectors/exchange, which protocol.md takes apart byte by byte: said again to a
-/// machine.
-/// `BINDBUS_WRITE_VECTORS=1` writes the file anew.
+/// Replays the conversation of docs/reference/vectors/exchange, which protocol.md explains byte by byte, to a
+/// machine. `BINDBUS_WRITE_VECTORS=1` rewrites the file.
 @Suite("The worked exchange of the protocol page")
 struct ExchangeTests {
   private static let file = URL(fileURLWithPath: #filePath)
@@ -14,8 +13,8 @@ struct ExchangeTests {
 
   /// One step: what was done, and its bytes.
   private struct Step: Codable, Equatable {
-    /// `says`: the peer, on its request connection; `subscribes`: on its publish connection; `hears` and `reads`: what
-    /// comes on the one and on the other; `waits`: milliseconds.
+    /// `says`: the peer, on its request connection; `subscribes`: on its publish connection; `hears` and `reads`:
+    /// what arrives on the one and on the other; `waits`: milliseconds.
     var does: String
     var message: String?
     var hex: String?
@@ -28,7 +27,7 @@ struct ExchangeTests {
     var steps: [Step]
   }
 
-  @Test("is what a hub and a peer say, to the byte")
+  @Test("the worked exchange is what a hub and a peer send, byte for byte")
   func exchange() throws {
     let made = try ExchangeTests.conversation()
     let encoder = JSONEncoder()
@@ -44,7 +43,7 @@ struct ExchangeTests {
     #expect(kept.steps.count == made.steps.count)
   }
 
-  /// A peer that says hello, joins `lamp`, sets `level` to 0.8, hears of it, and leaves.
+  /// A peer that says hello, joins `lamp`, sets `level` to 0.8, receives the commit, and leaves.
   private static func conversation() throws -> Script {
     let secret = Secret(high: 0x0706_0504_0302_0100, low: 0x0F0E_0D0C_0B0A_0908)
     let tag = try #require(Tag("9e74ba8cf0038f7f"))
@@ -69,7 +68,7 @@ struct ExchangeTests {
       secret: "000102030405060708090a0b0c0d0e0f", steps: hub.steps)
   }
 
-  /// A hub's machine in memory, and what was said to it and by it.
+  /// A hub's machine in memory, and the messages to and from it.
   private struct Hub {
     private static let start: StartNumber = 0x0403_0201
     private var machine: HubMachine

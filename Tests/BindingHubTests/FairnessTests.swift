@@ -7,7 +7,7 @@ import Testing
 struct FairnessTests {
   private var bench = HubBench()
 
-  /// Somebody else on this peer's request connection.
+  /// Another session on this peer's request connection.
   private func neighbour(_ number: UInt64, of peer: Speaker) -> Speaker {
     var other = Speaker(number, "n\(number)")
     other.connection = peer.connection
@@ -20,14 +20,14 @@ struct FairnessTests {
 
   // MARK: Reports
 
-  @Test("questions of one session for a report, however many, get one report")
+  @Test("any number of status requests of one session in a drain get one report")
   mutating func oneReport() {
     let received = bench.deliver(Array(repeating: Speaker.ann.frame(.status), count: 4_000), on: Speaker.ann.connection)
     #expect(reports(received, .ann).map(\.session) == [Speaker.ann.session])
     #expect(received.errors(.ann).isEmpty)
   }
 
-  @Test("a question that comes within 100 ms of a report is answered by the next, with what is so by then")
+  @Test("a status request within 100 ms of a report is answered by the next one, with the state by then")
   mutating func nextReport() throws {
     bench.send(.ann, .status)
     #expect(reports(bench.send(.ben, .status), .ben).isEmpty)
@@ -37,14 +37,14 @@ struct FairnessTests {
     #expect(try report.json.json["sessions"]?.elements?.count == 1)
   }
 
-  @Test("everyone who asked is in the same report, each with its own session")
+  @Test("all askers get the same report, each with its own session")
   mutating func sharedReport() {
     let received = bench.together([(.ann, .status), (.ben, .status)])
     #expect(reports(received, .ann).map(\.session) == [Speaker.ann.session])
     #expect(reports(received, .ben).map(\.session) == [Speaker.ben.session])
   }
 
-  @Test("a second session of a connection that asks before the report is there is told to ask later, and lives on")
+  @Test("a second session that asks on the same connection before the report gets `overLimit`, and lives on")
   mutating func secondQuestion() {
     let other = neighbour(31, of: .ann)
     bench.hello(.ann)
@@ -56,7 +56,7 @@ struct FairnessTests {
     #expect(bench.join(other, Join(request: 1, model: "lamp")).joined(.ann).count == 1)
   }
 
-  @Test("a connection that asked and has gone is not answered, and keeps nobody else from it")
+  @Test("a closed connection gets no report and does not keep others from one")
   mutating func askerGone() {
     bench.send(.ann, .status)
     bench.together([(.ann, .status), (.ben, .status)])
@@ -68,7 +68,7 @@ struct FairnessTests {
 
   // MARK: Sessions
 
-  @Test("one connection has 16 sessions; the next hello is told the limit's name, and another connection is welcomed")
+  @Test("a connection has 16 sessions; the next hello is refused with the limit's name, another connection is welcomed")
   mutating func sessionsOfOneConnection() {
     for number in 0..<16 {
       let peer = neighbour(100 + UInt64(number), of: .ann)
@@ -84,7 +84,7 @@ struct FairnessTests {
     #expect(bench.counters.expiredLeases == 0)
   }
 
-  @Test("a connection of the hub's own process has a limit of its own")
+  @Test("a connection inside the hub's process has its own session limit")
   mutating func sessionsInProcess() {
     bench = HubBench { $0.maxInProcessSessions = 20 }
     var last: [HubError] = []
@@ -108,7 +108,7 @@ struct FairnessTests {
     received.messages(to: peer).compactMap { if case .topic(let topic) = $0 { topic.model } else { nil } }
   }
 
-  @Test("a thousand joins in one message are taken in shares, in their order, and others are served between them")
+  @Test("a thousand joins in one message are handled in shares, in order, and others are served in between")
   mutating func joinsInShares() {
     bench.live(.ben)
     bench.hello(.ann)
@@ -119,12 +119,12 @@ struct FairnessTests {
     #expect(bench.write(.ben, 1, .set("on", "true")) == .committed(1))
     #expect(models.count < 1_000)
     while bench.machine.isStreaming { models += assigned(bench.wait(0), .ann) }
-    // What the write's own turn took was heard by nobody here.
+    // The shares sent in the write's own turn are not collected.
     #expect(models == models.sorted { Int($0.dropFirst(2)) ?? 0 < Int($1.dropFirst(2)) ?? 0 })
     #expect(models.last == "m/999" && models.count >= 1_000 - 256)
   }
 
-  @Test("a later join of a session does not overtake those that wait; that of another session does")
+  @Test("a later join of a session does not overtake its waiting joins; one of another session does")
   mutating func joinsInTurn() {
     bench.hello(.ann)
     bench.hello(.ben)
@@ -137,7 +137,7 @@ struct FairnessTests {
     #expect(models.last == "last")
   }
 
-  @Test("joins of a session that has ended are forgotten")
+  @Test("pending joins of an ended session are discarded")
   mutating func endedJoins() {
     bench.hello(.ann)
     bench.sendsAll = false
@@ -147,7 +147,7 @@ struct FairnessTests {
     #expect(!bench.machine.isStreaming)
   }
 
-  @Test("the models below a prefix are announced in shares, each once, and the last message says that it is the last")
+  @Test("models below a prefix are announced in shares, each once, and only the last message is complete")
   mutating func announcedInShares() {
     bench.hello(.ann)
     bench.send(.ann, joins(999))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingHub
 
-/// How a model's fields are kept: found by name, small, and what a batch decides of them apart from what is stored.
+/// The storage of a model's fields: found by name, small, with a batch's decisions apart from the stored values.
 @Suite struct FieldSlotsTests {
   var fields = FieldSlots()
 
@@ -17,10 +17,10 @@ import Testing
     }
   }
 
-  @Test("a field takes eighty bytes besides its value: there may be millions")
+  @Test("a field takes at most eighty bytes besides its value, as there may be millions")
   func size() { #expect(MemoryLayout<FieldSlot>.stride <= 80) }
 
-  @Test("many fields are found by their names, as text and as bytes")
+  @Test("many fields are found by name, as text and as bytes")
   mutating func found() {
     for number in 0..<2_000 { #expect(fields.add("field\(number)") == FieldID(number)) }
     for number in 0..<2_000 {
@@ -30,7 +30,7 @@ import Testing
     #expect(fields.id(of: "field2000") == nil && fields.id(of: "") == nil)
   }
 
-  @Test("names that are taken back are unknown, all others are still found, and new ones get their ids")
+  @Test("truncated names are unknown, all others are still found, and new names reuse the ids")
   mutating func truncated() {
     for number in 0..<1_000 { _ = fields.add("a\(number)") }
     fields.truncate(to: 300)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("the description is found, and forgotten with its name")
+  @Test("the description field is found, and forgotten with its name")
   mutating func description() {
     _ = fields.add("a")
     #expect(fields.descriptionID == .max)
@@ -50,7 +50,7 @@ import Testing
     #expect(fields.descriptionID == .max)
   }
 
-  @Test("what is decided of a field stands beside what is stored, until it is stored or taken back")
+  @Test("a field's decision stands beside its stored value until it is stored or reverted")
   mutating func decided() {
     let id = fields.add("a")
     store("1", in: id, 1)
@@ -67,7 +67,7 @@ import Testing
     #expect(!fields.isDecided(id) && fields[id].fieldValue == json("3"))
   }
 
-  @Test("fields of one writer and one epoch share who wrote them")
+  @Test("fields of one writer and one epoch share their source")
   mutating func sources() {
     for number in 0..<3 { _ = fields.add("a\(number)") }
     store("1", in: 0, 1)
@@ -77,7 +77,7 @@ import Testing
     #expect(fields[1].origin.name == "benedict" && fields[2].origin.name == "ann" && fields[2].epoch == 5)
   }
 
-  @Test("writers whose values are all overwritten are forgotten")
+  @Test("a writer whose values are all overwritten is released")
   mutating func forgottenSources() {
     let id = fields.add("a")
     weak var first: FieldSource?
@@ -87,7 +87,7 @@ import Testing
     #expect(first == nil)
   }
 
-  @Test("a field that was brought back says from where until it is written again")
+  @Test("a recovered field names its recovery point until it is written again")
   func broughtBack() {
     var back = BroughtBack()
     let point = RecoveryPoint(epoch: 4 << 32, version: 9)
@@ -96,7 +96,7 @@ import Testing
     #expect(back.point(of: 3, at: 13) == nil && back.point(of: 2, at: 12) == nil && back.point(of: 4, at: 0) == nil)
   }
 
-  @Test("the digest is the sum over the fields that have a value, also after deletions")
+  @Test("the digest is the sum over all fields with a value, also after deletions")
   mutating func digest() {
     for number in 0..<3 { store("1", in: fields.add("a\(number)"), Version(number + 1)) }
     _ = fields.digest()

@@ -8,7 +8,7 @@ import Testing
 
   init() { bench.live(.ann) }
 
-  @Test("the heartbeat comes every time its interval is over, also when idle, numbered")
+  @Test("heartbeats are numbered and sent at every interval, also when idle")
   mutating func heartbeats() {
     #expect(bench.wait(999).heartbeats().isEmpty)
     #expect(bench.wait(1).heartbeats().map(\.number) == [1])
@@ -23,7 +23,7 @@ import Testing
     #expect(frame.byteCount <= 64)
   }
 
-  @Test("head and digest of what changed go out with the next three heartbeats, then no more")
+  @Test("head and digest of a changed model go out with the next three heartbeats, then no more")
   mutating func heads() {
     bench.write(.ann, 1, .set("a", "1"))
     let head = Head(
@@ -31,7 +31,7 @@ import Testing
     #expect((0..<5).map { _ in bench.wait(1_000).heads() } == [[head], [head], [head], [], []])
   }
 
-  @Test("another change begins the three heartbeats anew, with the newer head")
+  @Test("another change restarts the three heartbeats, with the newer head")
   mutating func headsAnew() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.wait(1_000)
@@ -40,7 +40,7 @@ import Testing
     #expect((0..<4).map { _ in bench.wait(1_000).heads().map(\.version) } == [[2], [2], [2], []])
   }
 
-  @Test("who is served on the request connection gets heads there too")
+  @Test("a routed session gets heads on its request connection")
   mutating func routedHeads() {
     bench.hello(.ben)
     bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
@@ -56,13 +56,13 @@ import Testing
     #expect(received.heartbeats(.connection(Speaker.ann.connection)).map(\.number) == [1])
   }
 
-  @Test("a refusal is no change: no head follows")
+  @Test("a refusal is no change and sends no head")
   mutating func refusal() {
     bench.write(.ann, 1, .set("a", "{"))
     #expect(bench.wait(1_000).heads().isEmpty)
   }
 
-  @Test("askHeads is answered with the heads of all that was joined, and of nothing else")
+  @Test("askHeads is answered with the heads of the joined models only")
   mutating func askHeads() {
     bench.live(.ben, model: "fan", topic: HubBench.lamp + 1)
     bench.write(.ann, 1, .set("a", "1"))
@@ -74,7 +74,7 @@ import Testing
 
   // MARK: A peer that is ahead (R8)
 
-  @Test("a peer ahead of the head in the same epoch makes a new epoch, later than the old, for everyone")
+  @Test("a peer ahead of the head in the same epoch starts a new, later epoch for all peers")
   mutating func ahead() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.hello(.ben)
@@ -86,7 +86,7 @@ import Testing
     #expect(bench.wait(1_000).heads().map(\.epoch) == [epoch])
   }
 
-  @Test("that is believed once in a start")
+  @Test("a hub believes a peer that is ahead once in a start")
   mutating func believedOnce() throws {
     bench.hello(.ben)
     bench.send(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
@@ -97,7 +97,7 @@ import Testing
     #expect(bench.machine.epoch == epoch)
   }
 
-  @Test("a peer that is ahead while a batch is being stored is believed when that is stored, level with it or not")
+  @Test("a peer ahead while a batch is being stored is believed once that is stored, level with it or not")
   mutating func aheadMeanwhile() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.settling = .later
@@ -110,7 +110,7 @@ import Testing
     #expect(received.askedOffers(.ben).count == 1)
   }
 
-  @Test("a peer at the head makes no new epoch")
+  @Test("a peer at the head starts no new epoch")
   mutating func atHead() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.hello(.ben)
@@ -118,7 +118,7 @@ import Testing
     #expect(received.newEpoch == nil)
   }
 
-  @Test("what was decided and not stored is decided anew in the new epoch")
+  @Test("a decision not yet stored is made again in the new epoch")
   mutating func decidedAnew() throws {
     bench.hello(.ben)
     bench.together([

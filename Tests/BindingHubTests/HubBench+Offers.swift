@@ -1,7 +1,7 @@
 import BindingHub
 import BindingProtocol
 
-/// Replicas of the life before this one.
+/// Replicas of the previous epoch.
 extension HubBench {
   @discardableResult
   mutating func joinAhead(_ peer: Speaker, _ version: Version, epoch: Epoch = HubBench.oldEpoch) -> Received {
@@ -23,7 +23,7 @@ extension HubBench {
 }
 
 extension OfferedField {
-  /// Written by somebody who is gone, if nobody else is named.
+  /// By default written by a peer that is gone.
   static func of(
     _ name: String, _ value: String?, version: Version, number: ProposalNumber = 1,
     origin: Origin = Origin(tag: Tag(rawValue: 0xBEEF), name: "gone")

@@ -2,17 +2,17 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// A hub's machine without sockets: the test says what peers say, chooses when and what the store answers, and reads
-/// what the hub says back.
+/// A hub's machine without sockets: the test sends peers' messages, chooses when and how the store answers, and
+/// reads the hub's frames.
 struct HubBench {
   static let lamp: Topic = Topics.firstModel
   static let epoch: Epoch = 5 << 32 | 9
-  /// The life before this one.
+  /// The previous epoch.
   static let oldEpoch: Epoch = 4 << 32 | 3
   static let start: StartNumber = 77
 
   enum Settling {
-    /// What is decided is stored and told back within the drain.
+    /// Decisions are stored, and the results returned, within the drain.
     case atOnce
     /// Batches wait in `waiting` until the test settles them.
     case later
@@ -21,9 +21,9 @@ struct HubBench {
   private(set) var machine: HubMachine
   let store: any Store
   var settling = Settling.atOnce
-  /// Batches that left and whose end the machine has not been told.
+  /// Batches that the machine has sent to the store without an answer so far.
   private(set) var waiting: [Batch] = []
-  /// Whether catch-ups are told to their end, and not a share of them.
+  /// Whether catch-ups are sent to their end, rather than one share.
   var sendsAll = true
   var now: UInt64 = 1_000
   private var readers: UInt64 = 0
@@ -47,7 +47,7 @@ struct HubBench {
   var time: HubTime { HubTime(monotonic: now, wall: 499_000 + now) }
   var counters: HubCounters { machine.counters }
 
-  /// Lets `body` speak to the machine, ends the drain, has the store take what was decided, and tells what came of it.
+  /// Runs `body` on the machine, ends the drain, stores what was decided, and returns the results to the machine.
   @discardableResult
   mutating func act(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) -> Received {
     var output = HubOutput()
@@ -69,7 +69,7 @@ struct HubBench {
     return Received(output)
   }
 
-  /// Tells the machine what became of the batches that wait.
+  /// Gives the machine the results of the waiting batches.
   @discardableResult
   mutating func settle(_ results: Appended...) -> Received {
     let batches = waiting
@@ -78,7 +78,7 @@ struct HubBench {
     return act { machine, time, output in machine.appended(results, of: batches, time: time, into: &output) }
   }
 
-  /// Has the store take the batches that wait, and tells the machine.
+  /// Stores the waiting batches and gives the machine the results.
   @discardableResult
   mutating func settleWithStore() throws -> Received {
     let batches = waiting
@@ -92,7 +92,7 @@ struct HubBench {
     act { machine, time, output in machine.reloaded(model, time: time, into: &output) }
   }
 
-  // MARK: What comes in
+  // MARK: Input
 
   /// One drain in which these frames arrive from one connection.
   @discardableResult
@@ -104,13 +104,13 @@ struct HubBench {
     }
   }
 
-  /// One drain in which a peer says these things.
+  /// One drain with these messages of one peer.
   @discardableResult
   mutating func send(_ peer: Speaker, _ messages: PeerMessage...) -> Received {
     deliver(messages.map(peer.frame), on: peer.connection)
   }
 
-  /// One drain in which several peers say something each, in this order.
+  /// One drain with one message of each of several peers, in this order.
   @discardableResult
   mutating func together(_ sent: [(peer: Speaker, message: PeerMessage)]) -> Received {
     act { machine, time, output in
@@ -139,7 +139,7 @@ struct HubBench {
     }
   }
 
-  /// Time goes on, and the clock is looked at.
+  /// Advances the time and ticks the machine.
   @discardableResult
   mutating func wait(_ milliseconds: UInt64) -> Received {
     now += milliseconds
@@ -151,7 +151,7 @@ struct HubBench {
     act { machine, time, output in machine.closed(connection, time: time, into: &output) }
   }
 
-  // MARK: The usual way
+  // MARK: Shorthands
 
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
@@ -169,25 +169,25 @@ struct HubBench {
     hello(peer) + join(peer, Join(request: 1, model: model), topic: topic)
   }
 
-  /// Joins and subscribes; what both drains say.
+  /// Joins and subscribes; returns the frames of both drains.
   @discardableResult
   mutating func join(_ peer: Speaker, _ join: Join, topic: Topic = HubBench.lamp) -> Received {
     send(peer, .join([join])) + subscribe(peer, Topics.bytes(topic))
   }
 
-  /// Proposes in one drain, each its own number; what became of them by number.
+  /// Proposes in one drain, each under its own number; returns the outcomes by number.
   @discardableResult
   mutating func propose(_ peer: Speaker, _ proposals: NumberedProposal...) -> [ProposalNumber: WireOutcome.Rest] {
     send(peer, .propose(proposals)).outcomes(peer)
   }
 
-  /// Proposes one and gives its outcome; nil if there is none yet.
+  /// Proposes once and returns the outcome; nil if there is none yet.
   @discardableResult
   mutating func write(_ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation...) -> WireOutcome.Rest? {
     propose(peer, .of(number, operations))[number]
   }
 
-  /// The model as someone new sees it, checked against its digest.
+  /// The model as a new peer sees it, checked against its digest.
   mutating func read(_ model: String = "lamp", topic: Topic = HubBench.lamp) -> ReadModel {
     readers += 1
     let reader = Speaker(900_000 + readers, "reader")

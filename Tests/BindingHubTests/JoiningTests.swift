@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingHub
 
-/// How a join is answered: when, on which way, and with what.
+/// How a join is answered: when, on which connection, and with what.
 @Suite struct JoiningTests {
   var bench = HubBench()
 
@@ -15,7 +15,7 @@ import Testing
 
   // MARK: Names
 
-  @Test("a wrong name in a join costs that join: the others of the frame and the session go on")
+  @Test("an invalid name in a join fails that join only: the frame's other joins and the session go on")
   mutating func wrongName() {
     bench.hello(.ben)
     let joins = [
@@ -40,7 +40,7 @@ import Testing
     #expect(bench.counters.malformedFrames == 0)
   }
 
-  @Test("a frame of joins that is wrong elsewhere is refused whole")
+  @Test("a frame of joins that is malformed elsewhere is refused whole")
   mutating func wrongFrame() {
     bench.hello(.ben)
     let received = bench.send(
@@ -48,9 +48,9 @@ import Testing
     #expect(received.errors(.ben).map(\.isFatal) == [true] && received.messages(to: .ben).count == 1)
   }
 
-  // MARK: When and on which way (R13)
+  // MARK: When and on which connection (R13)
 
-  @Test("a join is answered with the topic at once, and wholly only after the subscription")
+  @Test("a join gets its topic immediately and its full answer only after the subscription")
   mutating func afterSubscription() {
     bench.hello(.ben)
     let early = bench.send(.ben, .join([Join(request: 7, model: "lamp")]))
@@ -61,14 +61,14 @@ import Testing
     #expect(joined.map(\.request) == [7])
   }
 
-  @Test("the subscription of another connection does not count")
+  @Test("the subscription of another connection does not count for a join")
   mutating func othersSubscription() {
     bench.hello(.ben)
     bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     #expect(bench.subscribe(.cat, Topics.bytes(HubBench.lamp)).joined(.ben).isEmpty)
   }
 
-  @Test("without a subscription it is answered after its time, and its messages come on the request connection")
+  @Test("a join without a subscription is answered after its timeout and served on the request connection")
   mutating func routed() {
     bench.hello(.ben)
     bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
@@ -80,14 +80,14 @@ import Testing
     #expect(received.commits().map(\.version) == [3])
   }
 
-  @Test("a session topic that was subscribed before its hello came counts")
+  @Test("a session topic subscribed before the hello counts")
   mutating func subscribedEarly() {
     bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session))
     bench.send(.ben, .hello(Hello(identity: Speaker.ben.identity)))
     #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).map(\.delivery) == [.published])
   }
 
-  @Test("past maxTopics a session is served on its request connection at once")
+  @Test("past maxTopics a session is served on its request connection immediately")
   mutating func pastTopics() {
     bench = HubBench { $0.limits.maxTopics = 1 }
     bench.live(.ben)
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: With what
 
-  @Test("who has nothing gets a snapshot, with names, origins, versions and numbers")
+  @Test("an empty replica gets a snapshot with names, origins, versions and numbers")
   mutating func snapshot() {
     let read = bench.read()
     #expect(read.version == 2)
@@ -107,7 +107,7 @@ import Testing
       ])
   }
 
-  @Test("who has a version of this epoch gets what changed since")
+  @Test("a replica of this epoch gets a delta since its version")
   mutating func delta() throws {
     bench.write(.ann, 3, .set("c", "1"), .set("d", "1"))
     bench.hello(.ben)
@@ -121,7 +121,7 @@ import Testing
     #expect(chunk.entries.map(\.field) == [2, 3])
   }
 
-  @Test("a delta that would be longer than the model is sent as a snapshot")
+  @Test("a delta longer than the model is sent as a snapshot")
   mutating func longDelta() {
     bench.write(.ann, 3, .delete("a"))
     bench.write(.ann, 4, .delete("b"))
@@ -130,7 +130,7 @@ import Testing
     #expect(bench.join(.ben, join).joined(.ben).map(\.follows) == [.snapshot])
   }
 
-  @Test("a delta names a field that was deleted since")
+  @Test("a delta names a field deleted since")
   mutating func deltaWithDeletion() throws {
     bench.write(.ann, 3, .set("c", "1"))
     bench.write(.ann, 4, .delete("b"))
@@ -142,7 +142,7 @@ import Testing
     #expect(chunk.entries.map(\.value) == [nil])
   }
 
-  @Test("who has all gets nothing more")
+  @Test("a current replica gets nothing more")
   mutating func current() {
     bench.hello(.ben)
     let received = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2))
@@ -150,21 +150,21 @@ import Testing
     #expect(received.chunks(.ben).isEmpty)
   }
 
-  @Test("who has a version of another epoch gets a snapshot")
+  @Test("a replica of another epoch gets a snapshot")
   mutating func otherEpoch() {
     bench.hello(.ben)
     let received = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 2))
     #expect(received.joined(.ben).map(\.follows) == [.snapshot])
   }
 
-  @Test("a join of a model that nobody knows makes it, empty")
+  @Test("a join of an unknown model creates it, empty")
   mutating func unknownModel() {
     let joined = bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1).joined(.ann)
     #expect(joined.map(\.version) == [0])
     #expect(joined.map(\.follows) == [.nothing])
   }
 
-  @Test("a large model comes in chunks within the limit, and together they are the model", arguments: [false, true])
+  @Test("a large model arrives in chunks within the limit that together equal it", arguments: [false, true])
   mutating func chunks(_ isDelta: Bool) throws {
     bench = HubBench { $0.limits.chunkBytes = 1_000 }
     bench.live(.ann)
@@ -197,14 +197,14 @@ import Testing
 
   // MARK: The last decided number
 
-  @Test("the answer and its snapshot carry the mark of who joins (R5)")
+  @Test("a join's answer and snapshot carry the joining peer's last decided number (R5)")
   mutating func lastDecided() {
     let received = bench.send(.ann, .join([Join(request: 2, model: "lamp")]))
     #expect(received.joined(.ann).map(\.lastDecided) == [2])
     #expect(received.chunks(.ann).map(\.lastDecided) == [2])
   }
 
-  @Test("a join with a higher unacknowledged number raises the mark and stores it before it is answered (R8)")
+  @Test("a join with a higher unacknowledged number stores a raised last decided number before its answer (R8)")
   mutating func raisesLastDecided() throws {
     bench.hello(.ben)
     bench.settling = .later
@@ -215,7 +215,7 @@ import Testing
     #expect(bench.counters.raisedMarks == 1)
   }
 
-  @Test("numbers below a raised mark are unknown, the next is taken")
+  @Test("numbers below a raised last decided number are unknown, and the next is accepted")
   mutating func belowRaisedLastDecided() {
     bench.hello(.ben)
     bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
@@ -223,7 +223,7 @@ import Testing
     #expect(bench.write(.ben, 5, .set("a", "5")) == .committed(3))
   }
 
-  @Test("a mark is raised also by a join that comes while a batch is being stored")
+  @Test("a join during an append also raises the last decided number")
   mutating func raisesWhileStoring() throws {
     bench.hello(.ben)
     bench.settling = .later
@@ -235,7 +235,7 @@ import Testing
 
   // MARK: Prefixes
 
-  @Test("a prefix join announces the models that match, the last message says so")
+  @Test("a prefix join announces the matching models, and the last message is complete")
   mutating func prefix() throws {
     bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1)
     bench.send(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
@@ -244,7 +244,7 @@ import Testing
     #expect(announce.models == [AnnouncedModel(model: "shop/one", topic: HubBench.lamp + 1, version: 1, fields: 1)])
   }
 
-  @Test("models that are made later are announced with their first commit, once")
+  @Test("models made later are announced once, with their first commit")
   mutating func laterModels() {
     bench.send(.ann, .join([Join(request: 9, prefix: "shop/")]))
     #expect(bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1).announces(.ann).isEmpty)

@@ -7,13 +7,13 @@ import ZeroMQ
 
 @testable import BindingHub
 
-/// Has a hub stand still, and go on.
+/// Halts a hub and lets it continue.
 private struct Halt: Sendable {
   let reached = DispatchSemaphore(value: 0)
   let end = DispatchSemaphore(value: 0)
 }
 
-/// A store on the hub's own thread, which stands still with the first batch that it is given.
+/// A store on the hub's own thread, which halts with its first batch.
 private final class HaltingStore: Store {
   private let store = MemoryStore(logID: 3, epoch: 1 << 32 | 1)
   private var halt: Halt?
@@ -38,7 +38,7 @@ private final class HaltingStore: Store {
   func start(_ epoch: Epoch) throws(StoreError) { try store.start(epoch) }
 }
 
-/// A peer's request connection, which is there once it is made.
+/// A peer's request connection, established once it is initialised.
 private final class Talker {
   private let dealer: Socket
   private let session = SessionID.random(in: 1 ... .max)
@@ -74,9 +74,9 @@ private final class Talker {
   struct Silence: Error {}
 }
 
-@Suite("What a peer says last, over real sockets")
+@Suite("A peer's last messages, over real sockets")
 struct LastWordsTests {
-  @Test("a good-bye is heard although the hub has much to say to its peer, whose connection is gone by then")
+  @Test("a leave arrives although the hub has much to send to its peer, whose connection is already gone")
   func goodBye() throws {
     let halt = Halt()
     let folder = "/tmp/bindbus-\(UInt32.random(in: 0 ... .max))"
@@ -85,7 +85,7 @@ struct LastWordsTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     var options = HubOptions()
     options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
-    // So long is a peer listed that goes without a word.
+    // A silent peer stays listed for this long.
     options.leaseMilliseconds = 60_000
     options.store = { () throws(StoreError) in HaltingStore(halt) }
     let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -113,7 +113,7 @@ struct LastWordsTests {
     for token in 0..<UInt64(ZeroMQTransport.drainMessages) { try leaving?.send(.ping(Ping(token: token))) }
     try leaving?.send(.leave(Leave()))
     leaving = nil
-    // What came before those connections, its end too, the hub's sockets have had.
+    // The hub's sockets have received everything sent before those connections, including the close.
     for _ in 0..<5 { _ = try Talker(to: address) }
     halt.end.signal()
     let deadline = ContinuousClock.now + .seconds(20)

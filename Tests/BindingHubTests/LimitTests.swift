@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Limits on proposals: at the limit one is taken, past it there is a clear answer and a counter (G9).
+/// Limits on proposals: accepted at the limit; past it a clear answer and a counter (G9).
 @Suite struct LimitTests {
   var bench = HubBench()
 
@@ -14,7 +14,7 @@ import Testing
 
   private func refusals(_ code: RefusalCode) -> UInt64 { bench.counters.refusals[code] ?? 0 }
 
-  @Test("the limits of a hub are those of the protocol page")
+  @Test("the default limits of a hub are those of the protocol page")
   mutating func defaults() throws {
     let limits = try #require(bench.hello(.ann).welcome(.ann)?.limits)
     #expect(limits.maxValueBytes == 65_536 && limits.maxProposalBytes == 262_144 && limits.maxProposalFields == 1_000)
@@ -26,45 +26,45 @@ import Testing
 
   // MARK: Values and proposals
 
-  @Test("a value of maxValueBytes is taken")
+  @Test("a value of maxValueBytes is accepted")
   mutating func valueAtLimit() {
     bench.live(.ann)
     #expect(bench.write(.ann, 1, .set("a", text(ofBytes: 65_536))) == .committed(1))
   }
 
-  @Test("a value of one byte more is refused")
+  @Test("a value one byte past maxValueBytes is refused")
   mutating func valuePastLimit() {
     bench.live(.ann)
     #expect(bench.write(.ann, 1, .set("a", text(ofBytes: 65_537)))?.refusal == .valueTooLarge)
     #expect(refusals(.valueTooLarge) == 1)
   }
 
-  /// A proposal of so many bytes: 18 for itself, 11 for the operation, the rest its value.
+  /// A proposal of N bytes: 18 for itself, 11 for the operation, the rest for its value.
   private static func proposal(ofBytes count: Int) -> NumberedProposal {
     .of(1, [.set("a", text(ofBytes: count - 18 - 11))])
   }
 
-  @Test("a proposal of maxProposalBytes is taken")
+  @Test("a proposal of maxProposalBytes is accepted")
   mutating func proposalAtLimit() {
     bench = Self.bench { $0.limits.maxProposalBytes = 500 }
     #expect(bench.propose(.ann, Self.proposal(ofBytes: 500)) == [1: .committed(1)])
   }
 
-  @Test("a proposal of one byte more is refused")
+  @Test("a proposal one byte past maxProposalBytes is refused")
   mutating func proposalPastLimit() {
     bench = Self.bench { $0.limits.maxProposalBytes = 500 }
     #expect(bench.propose(.ann, Self.proposal(ofBytes: 501))[1]?.refusal == .proposalTooLarge)
     #expect(refusals(.proposalTooLarge) == 1)
   }
 
-  @Test("a proposal of maxProposalFields fields is taken")
+  @Test("a proposal of maxProposalFields fields is accepted")
   mutating func fieldsAtLimit() {
     bench.live(.ann)
     let outcome = bench.propose(.ann, .of(1, (0..<1_000).map { .set("f\($0)", "1") }))
     #expect(outcome == [1: .committed(1)])
   }
 
-  @Test("a proposal of one field more is refused")
+  @Test("a proposal of one field past maxProposalFields is refused")
   mutating func fieldsPastLimit() {
     bench.live(.ann)
     let outcome = bench.propose(.ann, .of(1, (0..<1_001).map { .set("f\($0)", "1") }))
@@ -72,7 +72,7 @@ import Testing
     #expect(refusals(.tooManyFields) == 1)
   }
 
-  @Test("a field name of 64 bytes is taken")
+  @Test("a field name of 64 bytes is accepted")
   mutating func nameAtLimit() {
     bench.live(.ann)
     #expect(bench.write(.ann, 1, .set(String(repeating: "n", count: 64), "1")) == .committed(1))
@@ -85,20 +85,20 @@ import Testing
     #expect(refusals(.badName) == 1)
   }
 
-  @Test("an answer to maxHops answers is taken")
+  @Test("an answer of maxHops hops is accepted")
   mutating func hopsAtLimit() {
     bench.live(.ann)
     #expect(bench.propose(.ann, .of(1, [.set("a", "1")], hops: 8)) == [1: .committed(1)])
   }
 
-  @Test("an answer one deeper is refused as a loop")
+  @Test("an answer one hop past maxHops is refused as a loop")
   mutating func hopsPastLimit() {
     bench.live(.ann)
     #expect(bench.propose(.ann, .of(1, [.set("a", "1")], hops: 9))[1]?.refusal == .loop)
     #expect(refusals(.loop) == 1)
   }
 
-  @Test("the refusal of a loop names both who answer each other")
+  @Test("the refusal of a loop names both peers that answer each other")
   mutating func hopsNamed() {
     bench.live(.ann)
     bench.live(.ben)
@@ -110,13 +110,13 @@ import Testing
     #expect(refusal.text.contains("ann-") && refusal.text.contains("ben-"), "\(refusal.text)")
   }
 
-  @Test("a model of maxModelFields fields is taken")
+  @Test("a model of maxModelFields fields is accepted")
   mutating func modelFieldsAtLimit() {
     bench = Self.bench { $0.limits.maxModelFields = 3 }
     #expect(bench.write(.ann, 1, .set("a", "1"), .set("b", "1"), .set("c", "1")) == .committed(1))
   }
 
-  @Test("one field more is refused, and the fields that are there can still be written")
+  @Test("a field past maxModelFields is refused, and existing fields can still be written")
   mutating func modelFieldsPastLimit() {
     bench = Self.bench { $0.limits.maxModelFields = 3 }
     bench.write(.ann, 1, .set("a", "1"), .set("b", "1"), .set("c", "1"))
@@ -125,16 +125,16 @@ import Testing
     #expect(bench.write(.ann, 3, .set("a", "2")) == .committed(2))
   }
 
-  // MARK: Outcomes that are not confirmed
+  // MARK: Unconfirmed outcomes
 
-  @Test("as many outcomes as maxUnconfirmedOutcomes may wait for their confirmation")
+  @Test("maxUnconfirmedOutcomes outcomes may wait for their confirmation")
   mutating func unconfirmedAtLimit() {
     bench = Self.bench { $0.maxUnconfirmedOutcomes = 3 }
     for number in 1...3 { bench.write(.ann, ProposalNumber(number), .set("a", "\(number)")) }
     #expect(bench.read().version == 3)
   }
 
-  @Test("past it a proposal is held, until earlier ones are confirmed")
+  @Test("a proposal past maxUnconfirmedOutcomes gets retryLater until earlier ones are confirmed")
   mutating func unconfirmedPastLimit() {
     bench = Self.bench { $0.maxUnconfirmedOutcomes = 3 }
     for number in 1...3 { bench.write(.ann, ProposalNumber(number), .set("a", "\(number)")) }
@@ -143,7 +143,7 @@ import Testing
     #expect(bench.propose(.ann, .of(4, [.set("a", "4")], confirmed: 1)) == [4: .committed(4)])
   }
 
-  @Test("what others propose in the same drain does not count against it")
+  @Test("proposals of other peers in the same drain do not count against maxUnconfirmedOutcomes")
   mutating func othersDoNotCount() {
     bench = Self.bench { $0.maxUnconfirmedOutcomes = 3 }
     bench.live(.ben)
@@ -160,7 +160,7 @@ import Testing
     #expect(outcomes[3] == .committed(3))
   }
 
-  @Test("past it a proposal is held")
+  @Test("a proposal past maxUnacknowledged gets retryLater")
   mutating func unacknowledgedPastLimit() {
     bench = Self.bench { $0.limits.maxUnacknowledged = 3 }
     let outcomes = bench.propose(
@@ -170,7 +170,7 @@ import Testing
     #expect(bench.counters.retries == 1)
   }
 
-  @Test("as many proposals as maxWaitingProposals wait while a batch is being stored, the next is held")
+  @Test("maxWaitingProposals proposals wait during an append, and the next gets retryLater")
   mutating func waiting() throws {
     bench = Self.bench { $0.maxWaitingProposals = 2 }
     bench.settling = .later

@@ -1,7 +1,8 @@
 import BindingHub
 import BindingProtocol
 
-/// A store that keeps every batch and may have several writers: whoever comes with an old head is told what it missed.
+/// A store that keeps every batch and allows several writers: a writer with an old head gets the batches that it
+/// missed.
 final class LogStore: Store {
   let logID: LogID = 3
   private(set) var epoch: Epoch = HubBench.epoch
@@ -39,7 +40,7 @@ final class LogStore: Store {
 }
 
 extension Store {
-  /// All models at once.
+  /// Loads all models into one array.
   func loadAll() throws(StoreError) -> [StoredModel] {
     var models: [StoredModel] = []
     try load { models.append($0) }

@@ -2,11 +2,11 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Many models and many sessions at one hub do not get in each other's way.
+/// Many models and sessions at one hub do not interfere with each other.
 @Suite struct ManyModelsTests {
   var bench = HubBench()
 
-  /// Ann joins so many models; their topics.
+  /// Ann joins N models; returns their topics.
   mutating func join(_ count: Int) -> [Topic] {
     let topics = (0..<count).map { HubBench.lamp + Topic($0) }
     bench.hello(.ann)
@@ -16,7 +16,7 @@ import Testing
     return topics
   }
 
-  @Test("what is decided of many models in one drain is stored and published apart")
+  @Test("decisions for many models in one drain are stored and published separately")
   mutating func apart() {
     let topics = join(200)
     for number in 1...2 as ClosedRange<ProposalNumber> {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("what was decided of one model and not stored does not turn up in another")
+  @Test("a decision for one model that was not stored does not appear in another")
   mutating func dropped() {
     let topics = join(2)
     bench.settling = .later
@@ -43,7 +43,7 @@ import Testing
     #expect(bench.read("m1", topic: topics[1]).values == ["kept": "2"])
   }
 
-  @Test("a delta of a model with few fields reaches back behind many commits")
+  @Test("a delta of a model with few fields spans many commits")
   mutating func longDelta() throws {
     let topic = join(1)[0]
     bench.send(.ann, .propose([.of(1, [.set("a", "0"), .set("b", "0"), .set("c", "0")], topic: topic)]))
@@ -57,7 +57,7 @@ import Testing
     #expect(try #require(received.chunks(.ben).first).entries.map(\.version) == [200])
   }
 
-  @Test("the heads of many models leave a few at a time, within half a heartbeat, with each of three heartbeats")
+  @Test("the heads of many models go out a few at a time, within half a heartbeat, with each of three heartbeats")
   mutating func heads() {
     let topics = join(600)
     for first in stride(from: 0, to: 600, by: 200) {
@@ -78,7 +78,7 @@ import Testing
     #expect(bench.wait(1_000).heads().isEmpty)
   }
 
-  @Test("a lease that was renewed is looked at again when it would have ended")
+  @Test("a renewed lease is checked again when it would have ended")
   mutating func deadlines() {
     bench = HubBench { $0.heartbeatMilliseconds = 5_000 }
     bench.hello(.ann, lease: 1_000)
@@ -93,7 +93,7 @@ import Testing
     #expect(bench.machine.nextDeadline == bench.now + 1_500)
   }
 
-  @Test("a session that joined a prefix and has ended is told of no new model")
+  @Test("an ended session that joined a prefix is not told of new models")
   mutating func goneFromPrefix() {
     bench.hello(.ben)
     bench.hello(.cat)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingHub
 
-/// Batches folded into chunks, and taken in again by a hub that starts.
+/// Batches compacted into chunks, and loaded again by a starting hub.
 @Suite struct ModelCompactorTests {
   /// Commits, deletions, refusals and a conflict of two peers, one batch each.
   private static func story() -> HubBench {
@@ -24,7 +24,7 @@ import Testing
     try #require(try store.load("lamp"))
   }
 
-  /// The model with its first batches folded, into chunks of about so many bytes.
+  /// The model with its first batches compacted, into chunks of about N bytes.
   private static func compacted(_ stored: StoredModel, first count: Int, chunk limit: Int) throws -> StoredModel {
     var compactor = ModelCompactor(stored.model)
     for batch in stored.batches.prefix(count) { try compactor.apply(batch) }
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "a hub that begins with chunks is the hub that begins with the batches",
+    "a hub that starts with chunks equals the hub that starts with the batches",
     arguments: Array(0...7), [1, 60, 65_536])
   func sameHub(_ count: Int, _ limit: Int) throws {
     var before = Self.story()
@@ -52,7 +52,7 @@ import Testing
     #expect(later.write(.ann, 6, .set("a", "6")) == .committed(6))
   }
 
-  @Test("chunks folded again with the batches since are the chunks of all batches", arguments: Array(0...7))
+  @Test("compacting chunks again with later batches gives the chunks of all batches", arguments: Array(0...7))
   func compactedTwice(_ count: Int) throws {
     let bench = Self.story()
     let stored = try Self.stored(in: bench.store)
@@ -63,7 +63,7 @@ import Testing
     #expect(twice == once)
   }
 
-  @Test("a batch that is in the fold already changes nothing, one that leaves a gap is an error")
+  @Test("a compactor ignores a batch that it already contains, and throws on a gap")
   func order() throws {
     let bench = Self.story()
     let batches = try Self.stored(in: bench.store).batches
@@ -75,7 +75,7 @@ import Testing
     #expect(compactor.record == 1)
   }
 
-  @Test("a chunk that is cut short anywhere is an error that names the model")
+  @Test("a truncated chunk is an error that names the model")
   func cutShort() throws {
     let bench = Self.story()
     for chunk in try Self.compacted(Self.stored(in: bench.store), first: 7, chunk: 65_536).chunks {
@@ -94,7 +94,7 @@ import Testing
     #expect(error?.description.contains("is 3; this build reads up to 2") == true)
   }
 
-  @Test("writers that are forgotten are in no chunk, and their fields stay")
+  @Test("forgotten writers are in no chunk, and their fields stay")
   func forgotten() throws {
     let bench = Self.story()
     var compactor = try ModelCompactor(Self.stored(in: bench.store))
@@ -108,7 +108,7 @@ import Testing
     #expect(later.live(.ben).joined(.ben).map(\.lastDecided) == [2])
   }
 
-  @Test("writers that have been silent for long go by themselves")
+  @Test("writers that have been silent for long are dropped from chunks")
   func silent() throws {
     let bench = Self.story()
     var compactor = try ModelCompactor(Self.stored(in: bench.store))
@@ -118,7 +118,7 @@ import Testing
     #expect(second?[1] == 2, "fields follow the head: there are no writers")
   }
 
-  @Test("a batch is the same after it was bytes, with every outcome that is stored")
+  @Test("a batch survives encoding with every stored outcome")
   func bytes() throws {
     let bench = Self.story()
     var batches = try Self.stored(in: bench.store).batches
@@ -147,7 +147,7 @@ import Testing
   }
 }
 
-/// What the machine makes of a store that has no room.
+/// How the machine handles a full store.
 @Suite struct FullStoreTests {
   var bench = HubBench()
 
@@ -160,7 +160,7 @@ import Testing
     bench.settling = .atOnce
   }
 
-  @Test("the proposer is asked to wait, and nothing is decided")
+  @Test("a full store makes the proposer retry later, and nothing is decided")
   mutating func held() {
     bench.live(.ann)
     bench.settling = .later
@@ -170,7 +170,7 @@ import Testing
     #expect(bench.read().values == [:])
   }
 
-  @Test("for a while nothing more is tried, then the same proposal is decided")
+  @Test("after a full store the hub waits a while, then decides the same proposal")
   mutating func goesOn() {
     fill()
     #expect(bench.write(.ann, 2, .set("a", "2"))?.retryReason == .storeFull)
@@ -178,19 +178,19 @@ import Testing
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
   }
 
-  @Test("what was decided before is answered all the same")
+  @Test("earlier decisions are answered although the store is full")
   mutating func repeats() {
     fill()
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("who only reads is served")
+  @Test("a reading peer is served although the store is full")
   mutating func reads() {
     fill()
     #expect(bench.read().values == ["a": "1"])
   }
 
-  @Test("a join whose mark has to be stored waits until there is room")
+  @Test("a join that raises a last decided number waits until the store has room")
   mutating func lastDecidedNumbers() {
     fill()
     bench.hello(.ben)

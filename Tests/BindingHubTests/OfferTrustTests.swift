@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Who is asked for a replica, and what of it is believed: whoever is back first may lie.
+/// Which peers are asked for a replica, and what of it is believed: the first peer back may lie.
 @Suite struct OfferTrustTests {
   var bench = HubBench(tailProven: false)
 
@@ -11,7 +11,7 @@ import Testing
     bench.hello(.ben)
   }
 
-  @Test("of those who are at the same version four are asked, of whatever others claim")
+  @Test("of peers at the same version four are asked, whatever other peers claim")
   mutating func fourAreAsked() {
     let peers = (11...15).map { Speaker(UInt64($0), "p\($0)") }
     let asked = peers.map { peer in
@@ -24,7 +24,7 @@ import Testing
     #expect(bench.joinAhead(.ann, 8).askedOffers(.ann).count == 1)
   }
 
-  @Test("who goes away without an answer counts for none of the four")
+  @Test("a peer that leaves without an answer does not count toward the four")
   mutating func unansweredIsWithdrawn() {
     for number in UInt64(1)...6 {
       let peer = Speaker(20 + number, "p")
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("a version that was never silences nobody who comes later: what only that one has comes back")
+  @Test("a forged version does not exclude later peers: fields that only they have are recovered")
   mutating func silencesNobody() {
     _ = bench.joinAhead(.ann, 1 << 52)
     _ = bench.offer(.ann, 1 << 52, .of("x", "\"forged\"", version: 1 << 52))
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.read().fields["x"]?.origin == Speaker.ann.origin)
   }
 
-  @Test("long after an epoch began only who is further than all others were is asked")
+  @Test("long after an epoch began, only a peer ahead of all others is asked")
   mutating func late() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "a replica of an epoch or a version that cannot be is not asked for",
+    "a replica of an impossible epoch or version is not asked for",
     arguments: [
       (HubBench.epoch + 1, 7), (HubBench.epoch + 1 << 32, 7), (UInt64.max, 7), (HubBench.oldEpoch, UInt64.max),
     ] as [(Epoch, Version)])
@@ -67,7 +67,7 @@ import Testing
     #expect(bench.counters.implausibleReplicas == 1)
   }
 
-  @Test("an offer that names such a one, other than its join, is refused")
+  @Test("an offer of an impossible epoch that differs from its join is refused")
   mutating func implausibleOffer() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7), epoch: .max)
@@ -76,7 +76,7 @@ import Testing
     #expect(bench.counters.implausibleReplicas == 1)
   }
 
-  @Test("reserved names, versions beyond the replica's and values that are none are left out and counted")
+  @Test("reserved names, versions beyond the replica's and invalid values are left out and counted")
   mutating func refusedFields() {
     _ = bench.joinAhead(.ann, 7)
     let description = #"{"fields":{}}"#

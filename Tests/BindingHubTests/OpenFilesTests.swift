@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The limit of open files")
 struct OpenFilesTests {
-  @Test("is raised as far as is allowed and of use, and never lowered")
+  @Test("the limit of open files is raised as far as allowed and useful, and never lowered")
   func raised() {
     #expect(OpenFiles.raised(1_024, upTo: 4_096) == 4_096)
     #expect(OpenFiles.raised(1_024, upTo: .max) == 65_536)

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// What each verb does, and that a proposal is carried out whole or not at all.
+/// What each verb does, and that a proposal is applied whole or not at all.
 @Suite struct OperationTests {
   var bench = HubBench()
 
@@ -21,14 +21,14 @@ import Testing
     #expect(bench.read().fields.mapValues(\.version) == ["a": 1, "b": 1, "c": 1])
   }
 
-  @Test("a field that stands twice in one proposal refuses it")
+  @Test("a proposal that names a field twice is refused")
   mutating func twice() {
     #expect(bench.write(.ann, 1, .set("a", "1"), .set("a", "2"))?.refusal == .duplicateField)
     #expect(bench.read().values.isEmpty)
   }
 
   @Test(
-    "a field that stands twice refuses the proposal also when its first operation changes nothing",
+    "a proposal that names a field twice is refused also when the first operation changes nothing",
     arguments: [WireOperation.delete("gone"), .of(.setIfAbsent, "here", "2")])
   mutating func twiceQuietly(_ first: WireOperation) {
     bench.write(.ann, 1, .set("here", "1"), .set("gone", "1"))
@@ -37,14 +37,14 @@ import Testing
     #expect(bench.write(.ann, 3, first, .set(name, "3"))?.refusal == .duplicateField)
   }
 
-  @Test("a proposal without operations is kept")
+  @Test("a proposal without operations is unchanged")
   mutating func empty() {
     #expect(bench.write(.ann, 1) == .unchanged)
   }
 
   // MARK: Verbs
 
-  @Test("delete takes the field away; deleting it again is kept")
+  @Test("delete removes the field, and a second delete is unchanged")
   mutating func delete() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ann, 2, .delete("a")) == .committed(2))
@@ -53,20 +53,20 @@ import Testing
     #expect(bench.counters.unchanged == 1)
   }
 
-  @Test("a default sets a field that has never had a value")
+  @Test("setIfAbsent sets a field that never had a value")
   mutating func defaults() {
     #expect(bench.write(.ann, 1, .of(.setIfAbsent, "a", "1")) == .committed(1))
     #expect(bench.read().values == ["a": "1"])
   }
 
-  @Test("a default is kept where a value stands")
+  @Test("setIfAbsent is unchanged where a value exists")
   mutating func defaultYields() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ben, 1, .of(.setIfAbsent, "a", "2")) == .unchanged)
     #expect(bench.read().values == ["a": "1"])
   }
 
-  @Test("a default does not bring a deleted field back")
+  @Test("setIfAbsent does not restore a deleted field")
   mutating func defaultAfterDelete() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.write(.ann, 2, .delete("a"))
@@ -74,14 +74,14 @@ import Testing
     #expect(bench.read().values.isEmpty)
   }
 
-  @Test("of several defaults those of unset fields are committed")
+  @Test("of several setIfAbsent operations those on absent fields are committed")
   mutating func someDefaults() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ben, 1, .of(.setIfAbsent, "a", "2"), .of(.setIfAbsent, "b", "3")) == .committed(2))
     #expect(bench.read().values == ["a": "1", "b": "3"])
   }
 
-  @Test("clear deletes every field; on an empty model it is kept")
+  @Test("clear deletes every field, and is unchanged on an empty model")
   mutating func clear() {
     bench.write(.ann, 1, .set("a", "1"), .set("b", "2"))
     let all = WireOperation(verb: .clear, field: .id(0), value: nil)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "merges are made with what is stored",
+    "merges apply to the stored value",
     arguments: [
       (Verb.add, "5", "12"), (.add, "-0.5", "6.5"), (.max, "9", "9"), (.min, "3", "3"),
     ])
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(
-    "a merge that changes nothing is kept: no commit, no version, the field's bytes as they are",
+    "a merge that changes nothing is unchanged: no commit, no version, the same bytes",
     arguments: [
       (Verb.add, "7.50", "0"), (.add, "7.50", "-0.0"), (.max, "7.50", "3"), (.max, "7.50", "7.5"), (.min, "7.50", "9"),
       (.union, "[ 1e400]", "[10e399]"), (.union, "[]", "[]"),
@@ -115,7 +115,7 @@ import Testing
     #expect(bench.read().fields.mapValues(\.version) == ["n": 1, "a": 2])
   }
 
-  @Test("a union keeps the bytes of what it does not touch")
+  @Test("a union keeps the bytes of the elements that it does not touch")
   mutating func unionBytes() {
     bench.write(.ann, 1, .set("tags", "[1e400, 123456789012345678901234567890,\"e\\u0301\"]"))
     bench.write(.ben, 1, .of(.union, "tags", "[\"\\u00e9\", 2e400]"))
@@ -135,7 +135,7 @@ import Testing
     #expect(bench.read().values == ["n": result])
   }
 
-  @Test("a merge after a deletion in the same batch begins anew")
+  @Test("a merge after a deletion in the same batch starts afresh")
   mutating func mergeAfterDelete() {
     bench.write(.ann, 1, .set("n", "7"))
     bench.propose(.ann, .of(2, [.delete("n")]), .of(3, [.of(.add, "n", "2")]))
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "what is no number is not merged",
+    "a merge of something that is no number is refused",
     arguments: [("\"x\"", "1"), ("1", "\"x\""), ("true", "1"), ("1e308", "1e308")])
   mutating func notANumber(_ present: String, _ operand: String) {
     bench.write(.ann, 1, .set("n", present))
@@ -151,7 +151,7 @@ import Testing
     #expect(bench.read().values == ["n": present])
   }
 
-  @Test("lists are united, across a batch too; what is no list is refused, and so is one that grows too long")
+  @Test("lists are united, also across a batch; a union with a non-list or one that grows too long is refused")
   mutating func unions() {
     bench.write(.ann, 1, .set("tags", "[1]"))
     bench.together([
@@ -166,7 +166,7 @@ import Testing
     #expect(bench.write(.ann, 5, .of(.union, "other", longer))?.refusal == .valueTooLarge)
   }
 
-  @Test("a verb that is not known refuses its proposal only", arguments: [UInt8(8), 200])
+  @Test("an unknown verb refuses only its own proposal", arguments: [UInt8(8), 200])
   mutating func unknownVerb(_ verb: UInt8) {
     var frame = Speaker.ann.frame(
       .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))
@@ -179,7 +179,7 @@ import Testing
 
   // MARK: Values and names
 
-  @Test("a refusal names the place in the value, and the cure")
+  @Test("a refusal names the position in the value, and the remedy")
   mutating func refusalsNamePosition() {
     func words(_ outcome: WireOutcome.Rest?) -> String? {
       if case .refused(let refusal)? = outcome { refusal.text } else { nil }
@@ -193,13 +193,13 @@ import Testing
         == "f has 65537 bytes; a value may have 65536 (maxValueBytes)")
   }
 
-  @Test("a value that is no JSON is refused", arguments: ["{", "01", "\"\\ud800\"", "nul", ""])
+  @Test("a value that is not JSON is refused", arguments: ["{", "01", "\"\\ud800\"", "nul", ""])
   mutating func malformed(_ value: String) {
     #expect(bench.write(.ann, 1, .set("a", value))?.refusal == .malformedValue)
   }
 
   @Test(
-    "an operation without the value that it needs is refused",
+    "an operation without its required value is refused",
     arguments: [Verb.set, .setIfAbsent, .add, .max, .min], ["new", "here"])
   mutating func missingValue(_ verb: Verb, _ field: String) {
     bench.write(.ann, 1, .set("here", "1"))
@@ -219,12 +219,12 @@ import Testing
     #expect(bench.write(.ann, 2, .set("a", "1")) == .committed(1))
   }
 
-  @Test("the field of the description is a field")
+  @Test("the description is a writable field")
   mutating func description() {
     #expect(bench.write(.ann, 1, .set("@description", "{}")) == .committed(1))
   }
 
-  @Test("a field can be named by its id; one that nobody has named is refused")
+  @Test("a field can be named by its id, and an unknown id is refused")
   mutating func byID() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ben, 1, WireOperation(verb: .set, field: .id(0), value: json("2"))) == .committed(2))

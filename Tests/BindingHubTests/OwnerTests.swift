@@ -16,7 +16,7 @@ struct OwnerTests {
     .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: reason ?? ""))
   }
 
-  @Test("the owner is asked what the fields would become, before anything is decided")
+  @Test("the owner is asked about the resulting values before anything is decided")
   mutating func asked() throws {
     room.hub.write(.ann, 1, .set("count", "5"))
     let received = room.hub.send(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
@@ -29,7 +29,7 @@ struct OwnerTests {
     #expect(room.hub.read().values == ["count": "5"])
   }
 
-  @Test("what the owner agrees to is committed")
+  @Test("a write that the owner approves is committed")
   mutating func agreed() throws {
     let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
     let received = room.hub.send(.ann, answer(request))
@@ -37,7 +37,7 @@ struct OwnerTests {
     #expect(room.hub.read().values == ["on": "true"])
   }
 
-  @Test("what the owner refuses is refused with its reason, and takes its number")
+  @Test("a write that the owner refuses is refused with its reason, and uses its number")
   mutating func refused() throws {
     let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
     let received = room.hub.send(.ann, answer(request, "not at night"))
@@ -50,7 +50,7 @@ struct OwnerTests {
     #expect(question(room.hub.send(.ben, .propose([.of(2, [.set("on", "false")])]))) != nil)
   }
 
-  @Test("writers may be forgotten while the owner is asked, and what it then allows be put off")
+  @Test("writers may be forgotten while the owner is asked, and its approval may then be deferred")
   mutating func forgottenMeanwhile() throws {
     room.hub.live(.cat)
     let first = try #require(question(room.hub.send(.cat, .propose([.of(1, [.set("a", "1")])]))))
@@ -66,12 +66,12 @@ struct OwnerTests {
     #expect(room.hub.read().values == ["a": "1"])
   }
 
-  @Test("the owner's own writes are carried out unasked")
+  @Test("the owner's own writes are committed without approval")
   mutating func ownWrites() {
     #expect(room.hub.write(.ann, 1, .set("on", "true")) == .committed(1))
   }
 
-  @Test("what comes meanwhile waits, and is asked about in its turn")
+  @Test("later proposals wait and are asked about in turn")
   mutating func inTurn() throws {
     let first = try #require(
       question(room.hub.send(.ben, .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))))
@@ -84,7 +84,7 @@ struct OwnerTests {
     #expect(last.outcomes(.ann) == [1: .committed(3)])
   }
 
-  @Test("what would be refused or conflict anyway is not asked about")
+  @Test("a proposal that would be refused or conflict anyway is not asked about")
   mutating func notAsked() {
     room.hub.write(.ann, 1, .set("on", "true"))
     let received = room.hub.send(
@@ -103,18 +103,18 @@ struct OwnerTests {
   }
 
   @Test(
-    "a silent owner owns the model no more: what waits behind the write that it was asked about is carried out at once")
+    "a silent owner loses the model: proposals that wait behind the asked one are committed immediately")
   mutating func disowned() {
     room.hub.send(.ben, .propose((1...8).map { .of($0, [.set("on", "\($0)")]) }))
     let outcomes = room.hub.wait(2_000).outcomes(.ben)
     #expect(outcomes[1]?.refusal == .ownerSilent)
     #expect((2...8).allSatisfy { outcomes[$0] == .committed(Version($0) - 1) }, "\(outcomes)")
     #expect(room.hub.counters.silentOwners == 1)
-    // Somebody else may have it now.
+    // Another peer may take it now.
     #expect(room.write(.ben, 1, .set("@owner", #""ben""#)).map { !isRefused($0, .notOwner) } == true)
   }
 
-  @Test("what an owner was silent about is refused, also when its peer has come back meanwhile and sent it again")
+  @Test("a write that an owner was silent about is refused, also when its peer returned and sent it again")
   mutating func silentAboutGone() throws {
     room.hub.write(.ben, 1, .set("on", "true"))
     let ben = Speaker.ben.again(22)
@@ -130,7 +130,7 @@ struct OwnerTests {
     #expect(refusal.code == .ownerSilent && room.hub.read().values.isEmpty)
   }
 
-  @Test("an answer that comes too late, or from somebody else, changes nothing")
+  @Test("an answer that is late, or from another peer, changes nothing")
   mutating func lateAnswer() throws {
     let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
     #expect(room.hub.send(.ben, answer(request)).outcomes(.ben).isEmpty)
@@ -139,7 +139,7 @@ struct OwnerTests {
     #expect(room.hub.read().values.isEmpty)
   }
 
-  @Test("when the owner goes, what it was asked about is decided without it")
+  @Test("when the owner leaves, the pending write is decided without it")
   mutating func ownerGoes() throws {
     _ = room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))
     let received = room.hub.send(.ann, .leave(Leave()))
@@ -152,7 +152,7 @@ struct OwnerTests {
     #expect(isRefused(room.write(.ben, 1, .set("@owner", "1")), .notOwner))
   }
 
-  @Test("an answer that comes while a batch is being stored is carried out after it")
+  @Test("an approval that arrives during an append is applied after it")
   mutating func whileStoring() throws {
     room.hub.settling = .later
     // In one drain: ann's own write is decided, then ben's is asked about.
@@ -167,7 +167,7 @@ struct OwnerTests {
     #expect(after.outcomes(.ben) == [1: .committed(2)])
   }
 
-  @Test("a peer that goes while its write is asked about leaves the model free")
+  @Test("a proposer that leaves while the owner is asked does not block the model")
   mutating func proposerGoes() throws {
     let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
     room.hub.send(.ben, .leave(Leave()))

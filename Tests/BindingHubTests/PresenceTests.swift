@@ -6,7 +6,7 @@ import Testing
 struct PresenceTests {
   private var room = Room()
 
-  @Test("who joined the model is told in its ephemeral model, with name and tag")
+  @Test("the ephemeral model lists the peers of its model with name and tag")
   mutating func listsPeers() throws {
     let read = room.read()
     #expect(Set(read.values.keys) == ["@peer-0", "@peer-1"])
@@ -16,7 +16,7 @@ struct PresenceTests {
     #expect(first["since"] == .integer(500_000))
   }
 
-  @Test("who comes and who goes is told; places are used again")
+  @Test("joining and leaving peers are published, and slots are reused")
   mutating func comesAndGoes() {
     room.hub.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
     #expect(room.present() == ["@peer-1": "ben"])
@@ -24,13 +24,13 @@ struct PresenceTests {
     #expect(room.present() == ["@peer-0": "cat", "@peer-1": "ben"])
   }
 
-  @Test("a session that ends is there no more")
+  @Test("an ended session is no longer present")
   mutating func ends() {
     room.hub.send(.ben, .leave(Leave()))
     #expect(room.present() == ["@peer-0": "ann"])
   }
 
-  @Test("a peer whose connection broke is there all the time")
+  @Test("a peer whose connection broke stays present")
   mutating func reconnects() {
     let again = Speaker.ben.again(12)
     var received = room.hub.hello(again)
@@ -39,7 +39,7 @@ struct PresenceTests {
     #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
   }
 
-  @Test("a peer that came back and did not join again is there for 3 s more")
+  @Test("a peer that returned without joining again stays present for 3 s")
   mutating func doesNotJoinAgain() {
     room.hub.hello(Speaker.ben.again(12))
     room.hub.wait(1_000)
@@ -50,7 +50,7 @@ struct PresenceTests {
     #expect(room.present() == ["@peer-0": "ann"])
   }
 
-  @Test("while nobody looks nothing is written; who looks is told of all")
+  @Test("unobserved presence writes nothing, and an observer gets all of it")
   mutating func onlyWhenWatched() {
     var hub = HubBench()
     hub.live(.ann)
@@ -60,7 +60,7 @@ struct PresenceTests {
     #expect(Set(read.values.keys) == ["@peer-0", "@peer-1"])
   }
 
-  @Test("what a peer says stands with its name")
+  @Test("a peer's announcement stands beside its name")
   mutating func announces() throws {
     #expect(room.write(.ann, 1, .set("@me", #"{"room":"attic"}"#)) != nil)
     let value = try json(try #require(room.read().values["@peer-0"])).json
@@ -70,7 +70,7 @@ struct PresenceTests {
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
 
-  @Test("clear takes back what its writer says, not its place")
+  @Test("clear deletes its writer's announcement, not its slot")
   mutating func clearKeepsSlot() throws {
     room.write(.ann, 1, .set("@me", "1"))
     room.write(.ann, 2, WireOperation(verb: .clear, field: .id(0), value: nil))
@@ -78,7 +78,7 @@ struct PresenceTests {
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
 
-  @Test("who leaves only the ephemeral model is still in the model, and says nothing any more")
+  @Test("a peer that leaves only the ephemeral model stays present without an announcement")
   mutating func leavesOnlyEphemeralModel() throws {
     room.write(.ann, 1, .set("@me", "1"))
     room.hub.send(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
@@ -86,14 +86,14 @@ struct PresenceTests {
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
 
-  @Test("who is not in the model cannot say anything in it")
+  @Test("a peer outside the model cannot announce anything in it")
   mutating func notPresent() {
     room.hub.hello(.cat)
     room.hub.join(.cat, Join(request: 1, model: Room.name), topic: Room.ephemeralLamp)
     #expect(isRefused(room.write(.cat, 1, .set("@me", "1")), .notPermitted))
   }
 
-  @Test("a hub that was stopped for 10 s takes nobody for gone")
+  @Test("a hub that was stopped for longer than the leases takes no peer for gone")
   mutating func ownPause() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.hub.wait(70_000)

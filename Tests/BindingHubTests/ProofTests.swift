@@ -6,14 +6,14 @@ import Testing
 @Suite struct ProofTests {
   var bench = HubBench()
 
-  /// Who has read ann's tag somewhere.
+  /// A client that has read ann's tag somewhere.
   private var thief: Speaker {
     var thief = Speaker.ann.again(21)
     thief.identity.secret = Secret(high: 4, low: 4)
     return thief
   }
 
-  @Test("a hello with another secret is refused and counted, and who knows the right one is not disturbed")
+  @Test("a hello with a wrong secret is refused and counted, and the tag's owner is not disturbed")
   mutating func wrongSecret() {
     bench.live(.ann)
     let received = bench.hello(thief)
@@ -24,7 +24,7 @@ import Testing
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("it is refused as well by a hub that starts again and hears it first, with a log and without")
+  @Test("a restarted hub refuses a wrong secret that arrives first, with a log and without")
   mutating func wrongSecretFirst() throws {
     let store = LogStore()
     bench = HubBench(store: store)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("a tag of zeros, which stands for nobody, is malformed, and nobody's presence is disturbed")
+  @Test("a hello with the zero tag is malformed and disturbs no peer's presence")
   mutating func nobodysTag() {
     var nobody = Speaker.cat
     nobody.identity = Identity(tag: .none, secret: nobody.identity.secret, name: "nobody")

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Numbers, marks and when things are said (R1, R2, R3).
+/// Numbers, last decided numbers, and when answers are sent (R1, R2, R3).
 @Suite struct ProposingTests {
   var bench = HubBench()
 
@@ -27,7 +27,7 @@ import Testing
     #expect(bench.counters.repeats == 1)
   }
 
-  @Test("a repeat of a refused proposal is answered with the same refusal, though it would be taken now")
+  @Test("a repeat of a refused proposal gets the same refusal, although it would now be accepted")
   mutating func repeatedRefusal() {
     let before = bench.write(.ann, 1, .of(.add, "a", "\"no number\""))
     let after = bench.write(.ann, 1, .of(.add, "a", "1"))
@@ -35,7 +35,7 @@ import Testing
     #expect(after?.refusal == .notANumber)
   }
 
-  @Test("a number that leaves one out is answered with the one that is expected, and decides nothing")
+  @Test("a number that skips one is answered with the expected number, and decides nothing")
   mutating func jump() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ann, 3, .set("a", "3")) == .expected(next: 2))
@@ -43,7 +43,7 @@ import Testing
     #expect(bench.counters.jumps == 1)
   }
 
-  @Test("after a jump the expected number is taken, and then the one that came too early")
+  @Test("after a jump the expected number is accepted, and then the early one")
   mutating func afterJump() {
     bench.write(.ann, 2, .set("a", "2"))
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
@@ -65,13 +65,13 @@ import Testing
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
-  @Test("a refusal moves the mark: its number is used up and the next is taken")
+  @Test("a refusal raises the last decided number: its number is used, and the next is accepted")
   mutating func refusalRaisesLastDecided() {
     #expect(bench.write(.ann, 1, .set("a", "{"))?.refusal == .malformedValue)
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(1))
   }
 
-  @Test("a refusal is in the batch that is stored")
+  @Test("a refusal is in the stored batch")
   mutating func refusalIsStored() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "{")])]))
@@ -81,7 +81,7 @@ import Testing
     #expect(batch.version == batch.previous)
   }
 
-  @Test("the last number there is does not end the hub")
+  @Test("the highest possible number does not crash the hub")
   func lastNumber() async {
     await #expect(processExitsWith: .success) {
       var bench = HubBench()
@@ -94,7 +94,7 @@ import Testing
 
   // MARK: Void
 
-  @Test("a void proposal that was never carried out is expired, and stays so")
+  @Test("a void proposal that was never committed is expired, and stays so")
   mutating func expired() {
     #expect(bench.propose(.ann, .of(1, [.set("a", "1")], isVoid: true)) == [1: .expired])
     #expect(bench.write(.ann, 1, .set("a", "1")) == .expired)
@@ -102,7 +102,7 @@ import Testing
     #expect(bench.counters.expired == 1)
   }
 
-  @Test("a void proposal that was carried out has the outcome it had")
+  @Test("a void proposal that was committed keeps its outcome")
   mutating func voidOfCommitted() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.propose(.ann, .of(1, [.set("a", "1")], isVoid: true)) == [1: .committed(1)])
@@ -128,7 +128,7 @@ import Testing
     #expect(try bench.settleWithStore().outcomes(.ann)[1]?.refusal == .malformedValue)
   }
 
-  @Test("a join is not answered while something is decided that is not stored")
+  @Test("a join is not answered while decisions are not stored")
   mutating func joinWaitsForStore() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -136,7 +136,7 @@ import Testing
     #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [1])
   }
 
-  @Test("the heads that are asked for are those that are stored")
+  @Test("requested heads are those of the store")
   mutating func headsAreStored() {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -148,7 +148,7 @@ import Testing
     #expect(received.messages(to: .ann) == [.heads(expected)])
   }
 
-  @Test("a repeat of what is decided and not stored yet is answered once, when it is stored")
+  @Test("a repeat of a decided but unstored proposal is answered once, when it is stored")
   mutating func repeatWhileStoring() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -157,7 +157,7 @@ import Testing
     #expect(bench.waiting.isEmpty)
   }
 
-  @Test("a repeat of what is stored is answered at once, also while another batch is being stored")
+  @Test("a repeat of a stored proposal is answered immediately, also during another append")
   mutating func repeatOfStoredWhileStoring() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.settling = .later
@@ -166,7 +166,7 @@ import Testing
     #expect(try bench.settleWithStore().outcomes(.ann) == [2: .committed(2)])
   }
 
-  @Test("proposals that come while a batch is being stored are decided on what it made")
+  @Test("proposals that arrive during an append are decided on its result")
   mutating func decidedAfterwards() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
@@ -178,7 +178,7 @@ import Testing
     #expect(bench.read().values == ["n": "3"])
   }
 
-  @Test("proposals for a model that was not joined are told so, and the others of the frame are decided")
+  @Test("proposals for a model not joined get `notJoined`, and the others of the frame are decided")
   mutating func notJoined() {
     let received = bench.send(
       .ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 9), .of(1, [.set("a", "1")])]))
@@ -187,7 +187,7 @@ import Testing
     #expect(received.outcomes(.ann) == [1: .committed(1)])
   }
 
-  @Test("commits carry their origin, their number, their hops and their names")
+  @Test("commits carry their origin, number, hops and names")
   mutating func whatACommitCarries() throws {
     let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
     let group = try #require(received.commits().first)

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// What the hub said in a drain or several, decoded.
+/// What the hub sent in one or several drains, decoded.
 struct Received {
   struct Frame {
     var destination: HubOutput.Destination
@@ -49,7 +49,7 @@ struct Received {
 
   // MARK: By kind
 
-  /// What became of a peer's proposals, by number; a run of commits is taken apart.
+  /// The outcomes of a peer's proposals, by number; a run of commits is split.
   func outcomes(_ peer: Speaker, topic: Topic = HubBench.lamp) -> [ProposalNumber: WireOutcome.Rest] {
     var byNumber: [ProposalNumber: WireOutcome.Rest] = [:]
     for case .outcomes(let outcomes) in messages(to: peer) where outcomes.session == peer.session {
@@ -90,7 +90,7 @@ struct Received {
     messages(to: peer).compactMap { if case .askOffer(let ask) = $0 { ask } else { nil } }
   }
 
-  /// The commits that were sent to this destination.
+  /// The commits sent to this destination.
   func commits(_ destination: HubOutput.Destination = .publish) -> [CommitGroup] {
     frames.filter { $0.destination == destination }
       .compactMap { if case .commits(let group) = $0.message { group } else { nil } }
@@ -107,7 +107,7 @@ struct Received {
   }
 }
 
-/// A model put together from a join's answer.
+/// A model assembled from a join's answer.
 struct ReadModel {
   struct Field: Equatable {
     var value: String

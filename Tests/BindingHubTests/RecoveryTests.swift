@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Bringing back what a hub lost (protocol.md §7).
+/// Recovery of what a hub lost (protocol.md §7).
 @Suite struct RecoveryTests {
   var bench = HubBench(tailProven: false)
 
@@ -11,7 +11,7 @@ import Testing
     bench.hello(.ben)
   }
 
-  @Test("a peer of the old epoch is asked, and its join waits")
+  @Test("a peer of the old epoch is asked for its replica, and its join waits")
   mutating func asked() {
     let received = bench.joinAhead(.ann, 7)
     #expect(received.askedOffers(.ann).map(\.topic) == [HubBench.lamp])
@@ -19,7 +19,7 @@ import Testing
     #expect(bench.counters.recoveries == 1)
   }
 
-  @Test("nobody is asked when the tail is proven, or recovery is off", arguments: [false, true])
+  @Test("no peer is asked when the tail is proven, or recovery is off", arguments: [false, true])
   mutating func notAsked(_ isProven: Bool) {
     bench = HubBench(tailProven: isProven) { $0.recovery = isProven }
     bench.hello(.ann)
@@ -28,7 +28,7 @@ import Testing
     #expect(received.joined(.ann).count == 1)
   }
 
-  @Test("a peer with more of an older epoch than a hub that asks for nothing is reported")
+  @Test("a peer with more of an older epoch is reported by a hub that does not recover")
   mutating func ahead() {
     bench = HubBench(tailProven: true)
     bench.hello(.ann)
@@ -39,7 +39,7 @@ import Testing
     #expect(bench.counters.peersAhead == 1, "who has nothing is not ahead")
   }
 
-  @Test("a peer whose old epoch the store holds as far is not reported")
+  @Test("a peer is not reported when the store is of a later epoch than its replica")
   mutating func notAhead() throws {
     let store = LogStore()
     var before = HubBench(store: store)
@@ -51,7 +51,7 @@ import Testing
     #expect(bench.counters.peersAhead == 0, "what is stored here is of a later epoch")
   }
 
-  @Test("proposals of that model are held meanwhile and use up no number")
+  @Test("proposals for a recovering model get retryLater and use no number")
   mutating func held() {
     _ = bench.joinAhead(.ann, 7)
     #expect(bench.write(.ann, 1, .set("a", "1"))?.retryReason == .starting)
@@ -59,7 +59,7 @@ import Testing
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("who has nothing is held too, for the first moments of a hub that has lost its memory: a replica may come yet")
+  @Test("after a loss a hub makes empty peers retry for its first moments, as a replica may yet arrive")
   mutating func freshIsHeld() {
     bench.join(.ben, Join(request: 1, model: "lamp"))
     #expect(bench.write(.ben, 1, .set("a", "9"))?.retryReason == .starting)
@@ -70,7 +70,7 @@ import Testing
     #expect(bench.counters.recoveries == 1)
   }
 
-  @Test("a hub that has been there for a while holds nobody who has nothing")
+  @Test("a hub past its first moments accepts writes of empty peers")
   mutating func freshIsNotHeldLater() {
     bench.wait(400)
     bench.join(.ben, Join(request: 1, model: "lamp"))
@@ -78,7 +78,7 @@ import Testing
     #expect(bench.counters.recoveries == 0)
   }
 
-  @Test("proposals of other models are decided meanwhile")
+  @Test("proposals for other models are decided during a recovery")
   mutating func othersGoOn() {
     _ = bench.joinAhead(.ann, 7)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
@@ -87,7 +87,7 @@ import Testing
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
-  @Test("what is offered comes back in its old order, in the name of who offered it and without numbers")
+  @Test("offered fields are recovered in their old order, under the offerer's name and without numbers")
   mutating func comesBack() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(
@@ -103,7 +103,7 @@ import Testing
     #expect(bench.counters.recoveredFields == 3)
   }
 
-  @Test("the joins are answered after it, with a snapshot")
+  @Test("joins are answered after the recovery, with a snapshot")
   mutating func joinsAnswered() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
@@ -112,7 +112,7 @@ import Testing
     #expect(joined.map(\.version) == [1])
   }
 
-  @Test("of several offers each field's latest version counts, deletions too, whoever offers it")
+  @Test("of several offers each field's latest version counts, deletions too, whichever peer offers it")
   mutating func latestOfEach() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.joinAhead(.ben, 9)
@@ -127,7 +127,7 @@ import Testing
       ])
   }
 
-  @Test("what the store kept and the furthest replica does not name had been deleted by then")
+  @Test("stored fields that the furthest replica lacks are deleted")
   mutating func staleInStore() throws {
     let store = LogStore()
     var before = HubBench(store: store)
@@ -144,7 +144,7 @@ import Testing
     #expect(bench.counters.recoveredFields == 1, "the deletion; what stayed as it was is not written again")
   }
 
-  @Test("an offer in several messages counts when its last has come")
+  @Test("an offer in several messages counts when its last has arrived")
   mutating func inParts() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 3), isLast: false)
@@ -154,7 +154,7 @@ import Testing
     #expect(bench.read().values == ["a": "1", "b": "2"])
   }
 
-  @Test("an offer that nobody asked for changes nothing")
+  @Test("an unasked offer changes nothing")
   mutating func unasked() {
     bench.live(.ann)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
@@ -162,7 +162,7 @@ import Testing
     #expect(bench.read().version == 0)
   }
 
-  @Test("it does not touch a field that was written in the new epoch")
+  @Test("recovery does not touch a field written in the new epoch")
   mutating func writtenAnew() {
     bench.wait(400)
     bench.live(.cat)
@@ -173,7 +173,7 @@ import Testing
     #expect(bench.read().values == ["a": "\"new\"", "b": "2"])
   }
 
-  @Test("it replaces a default of the new epoch")
+  @Test("recovery replaces a default of the new epoch")
   mutating func replacesDefault() {
     bench.wait(400)
     bench.live(.cat)
@@ -184,7 +184,7 @@ import Testing
     #expect(bench.read().values == ["a": "1"])
   }
 
-  @Test("it does not replace what was set right after a default, in the same batch")
+  @Test("recovery does not replace a value set right after a default in the same batch")
   mutating func defaultAndSet() {
     bench.wait(400)
     bench.live(.cat)
@@ -195,7 +195,7 @@ import Testing
     #expect(bench.read().values == ["a": "5"])
   }
 
-  @Test("a write that ended as a conflict before its old commit was offered does not come back by it; others' do")
+  @Test("an offer does not recover a write that already ended as a conflict, but recovers those of others")
   mutating func decidedBefore() {
     bench.wait(2_000)
     bench.join(.ann, Join(request: 1, model: "lamp"))
@@ -216,7 +216,7 @@ import Testing
     #expect(bench.wait(1).joined(.ann).count == 1)
   }
 
-  @Test("a peer that goes away is not waited for")
+  @Test("recovery does not wait for a peer that leaves")
   mutating func goesAway() {
     _ = bench.joinAhead(.ann, 7)
     bench.send(.ann, .leave(Leave()))
@@ -225,7 +225,7 @@ import Testing
     #expect(bench.wait(400).joined(.ben).map(\.version) == [1])
   }
 
-  @Test("today's limits hold for what comes back: a value past maxValueBytes does not")
+  @Test("present limits apply to recovered fields: a value past maxValueBytes is left out")
   mutating func limits() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(
@@ -234,7 +234,7 @@ import Testing
     #expect(bench.read().values.keys.sorted() == ["b"])
   }
 
-  @Test("what was recovered and not stored, because another hub was first, comes back after all")
+  @Test("a recovery that was not stored because another hub was first succeeds later")
   mutating func moved() throws {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))

@@ -3,7 +3,8 @@ import Testing
 
 @testable import BindingHub
 
-/// A model that is deleted wholly, left, and asked about by nobody is gone: its name, its room and its memory are free.
+/// A model that is deleted completely, left by all and owed to no peer is removed: its name, room and memory are
+/// free.
 @Suite struct RemovedModelTests {
   var bench = HubBench()
 
@@ -31,7 +32,7 @@ import Testing
 
   private func topic(_ model: String) -> Topic { bench.machine.topic(of: model) ?? Topics.none }
 
-  @Test("a hub takes a new model after it has had maxModels that were deleted, and has no more places for them")
+  @Test("a hub accepts new models after maxModels were removed, and reuses their slots")
   mutating func churn() {
     bench = HubBench { $0.limits.maxModels = 3 }
     bench.hello(.ann)
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "a model stays whose mark of somebody was forgotten for want of room: the next start knows that one by the store")
+    "a model stays when one of its writers was forgotten for want of room: the next start knows it from the store")
   mutating func evicted() {
     bench = HubBench { $0.maxIdentities = 1 }
     bench.hello(.ann)
@@ -60,7 +61,7 @@ import Testing
     #expect(bench.counters.removedModels == 0 && bench.machine.topic(of: "lamp") != nil)
   }
 
-  @Test("a name that is free again begins beyond all that was said of it, and is written like any other")
+  @Test("a removed name starts again beyond its old versions, and is written like any other")
   mutating func again() {
     bench.hello(.ann)
     churn("lamp")
@@ -76,12 +77,12 @@ import Testing
     #expect(outcomes == [1: .committed(3)])
   }
 
-  @Test("a peer that comes back to a model which was removed and made again is behind: no tail is taken for lost")
+  @Test("a peer that returns to a removed and recreated model is behind, which is no lost tail")
   mutating func behind() {
     bench.hello(.ann)
     churn("lamp")
     bench.hello(.ben)
-    // Ben had the first life of it, with a value.
+    // Ben had the first epoch of it, with a value.
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 0)
     let received = bench.send(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     #expect(bench.counters.newEpochs == 0)
@@ -90,7 +91,7 @@ import Testing
     #expect(received.chunks(.ben).flatMap(\.entries).isEmpty)
   }
 
-  @Test("a comparison with a version of a removed model fails, since what changed after it is known to nobody")
+  @Test("a condition on a version of a removed model conflicts, as later changes are unknown")
   mutating func comparison() {
     bench.hello(.ann)
     churn("lamp")
@@ -108,12 +109,12 @@ import Testing
     #expect(compare(2, since: 2) == .committed(3))
   }
 
-  @Test("a model stays as long as a writer has not confirmed what became of its numbers")
+  @Test("a model stays while a writer has unconfirmed outcomes in it")
   mutating func unconfirmed() {
     bench.hello(.ann)
     churn("lamp", confirming: false)
     #expect(bench.counters.removedModels == 0)
-    // What was decided is not decided again.
+    // Decided proposals are not decided again.
     bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 1), topic: topic("lamp"))
     let repeated = bench.write(.ann, 1, .set("a", "1"))
     #expect(repeated == .committed(1))
@@ -122,7 +123,7 @@ import Testing
     #expect(bench.counters.removedModels == 1)
   }
 
-  @Test("a model stays while somebody has joined it, and while something in it has a value")
+  @Test("a model stays while a peer has joined it, and while a field has a value")
   mutating func needed() {
     bench.live(.ann)
     bench.live(.ben)
@@ -137,12 +138,12 @@ import Testing
     #expect(bench.counters.removedModels == 0)
     bench.send(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
     #expect(bench.counters.removedModels == 0)
-    // Ann's write is not confirmed either, until nobody can ask for it.
+    // Ann's write is unconfirmed too, until no peer can ask for it.
     bench.send(.cat, .leave(Leave()))
     #expect(bench.counters.removedModels == 0)
   }
 
-  @Test("an identity that was forgotten holds no model")
+  @Test("a forgotten identity keeps no model")
   mutating func forgotten() {
     bench = HubBench { $0.identityMilliseconds = 3_600_000 }
     bench.hello(.ann, lease: 2_000)
@@ -154,7 +155,7 @@ import Testing
     #expect(bench.counters.removedModels == 1)
   }
 
-  @Test("a number that its identity had in a removed model is not taken again: a join says where it stands")
+  @Test("a number used in a removed model is not accepted again: a join reports the last decided one")
   mutating func numbers() {
     bench.hello(.ann)
     churn("lamp")
@@ -168,7 +169,7 @@ import Testing
     #expect(outcomes[3] == .committed(3))
   }
 
-  @Test("who joins while the store removes a model gets the one that is made after it")
+  @Test("a peer that joins during a removal gets the model recreated after it")
   mutating func joinMeanwhile() throws {
     bench.hello(.ann)
     bench.hello(.ben)
@@ -188,7 +189,7 @@ import Testing
   }
 
   @Test(
-    "a removal for which the store has no room is tried again, and who joins meanwhile joins the model that is there")
+    "a removal that the full store rejects is retried, and peers that join meanwhile join the existing model")
   mutating func full() throws {
     bench.live(.ann)
     bench.propose(.ann, .of(1, [.set("a", "1")]))
@@ -206,7 +207,7 @@ import Testing
     #expect(bench.counters.removedModels == 1)
   }
 
-  @Test("after a start the hub goes on above what was removed, and removes what nobody can ask for any more")
+  @Test("a restarted hub starts above removed models, and removes those that no peer can ask for any more")
   mutating func restart() throws {
     let store = LogStore()
     bench = HubBench(store: store)
@@ -221,7 +222,7 @@ import Testing
     #expect(later.counters.newEpochs == 0)
   }
 
-  @Test("what was removed is not brought back by who still has it, in a start that brings back what it lacks")
+  @Test("recovery does not restore a removed model from a peer that still has it")
   mutating func recover() {
     bench = HubBench(tailProven: false)
     bench.wait(1_000)
@@ -231,12 +232,12 @@ import Testing
     let join = Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9)
     let received = bench.send(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     #expect(received.askedOffers(.ben).isEmpty)
-    // What it lacks and did not remove it asks for.
+    // It asks for models that it lacks without having removed them.
     let other = Join(request: 2, model: "fan", epoch: HubBench.oldEpoch, version: 9)
     #expect(bench.send(.ben, .join([other])).askedOffers(.ben).count == 1)
   }
 
-  @Test("an ephemeral model goes with its model, and does not keep it")
+  @Test("an ephemeral model is removed with its model, and does not keep it")
   mutating func ephemeralModel() {
     bench.hello(.ann)
     bench.join(.ann, Join(request: 1, model: "lamp"))
@@ -250,7 +251,7 @@ import Testing
     #expect(bench.machine.ephemeralModels.isEmpty)
   }
 
-  @Test("one peer may not make all models of a hub, and is told so; others still can, and so can it when some are gone")
+  @Test("one peer may not make all models of a hub; other peers still can, and so can it after a removal")
   mutating func share() {
     bench = HubBench { $0.limits.maxModels = 2_000 }
     bench.hello(.ann)

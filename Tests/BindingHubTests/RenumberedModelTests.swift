@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingHub
 
-/// Names of deleted fields are given back: the fields that are left get other numbers, which everyone learns anew.
+/// Released names of deleted fields: the remaining fields get new numbers, which every peer learns again.
 @Suite struct RenumberedModelTests {
   private static func bench(_ store: any Store = LogStore(), stored: [StoredModel] = []) -> HubBench {
     HubBench(store: store, stored: stored) { $0.limits.maxModelFields = 40 }
@@ -12,7 +12,7 @@ import Testing
 
   private func topic(_ model: String = "lamp") -> Topic { bench.machine.topic(of: model) ?? Topics.none }
 
-  /// Writes and deletes so many fields of names that nobody had before.
+  /// Writes and deletes N fields with new names.
   private mutating func wear(_ count: Int, from number: ProposalNumber = 2) -> Received {
     var received = Received(HubOutput())
     for index in 0..<ProposalNumber(count) {
@@ -29,7 +29,7 @@ import Testing
     return received
   }
 
-  /// Ann has `unchanged`, and has deleted as many others as it takes.
+  /// Ann has set `kept`, and has deleted enough other fields for a renumbering.
   private mutating func renumber() -> Received {
     bench.live(.ann)
     bench.write(.ann, 1, .set("kept", "1"))
@@ -41,7 +41,7 @@ import Testing
       + bench.join(peer, Join(request: 9, model: "lamp", unacknowledged: unacknowledged), topic: topic())
   }
 
-  @Test("a model takes new names however many it has had, and the versions go on")
+  @Test("a model accepts new names however many it has had, and its versions go on")
   mutating func worn() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("kept", "1"))
@@ -50,7 +50,7 @@ import Testing
       _ = wear(10, from: number)
       number += 20
       if bench.machine.hasOpenSession(Speaker.ann.session) { continue }
-      // What was not heard any more is said again.
+      // Unanswered proposals are resent.
       _ = comeBack(.ann, unacknowledged: number)
     }
     #expect(bench.counters.refusals[.modelFull] ?? 0 == 0)
@@ -59,7 +59,7 @@ import Testing
     #expect(bench.machine.models[0].fields.count < 40)
   }
 
-  @Test("a hub that has lost its tail forgets no deletion while somebody may bring the field back")
+  @Test("a hub that has lost its tail forgets no deletion while a peer may restore the field")
   mutating func notEarly() {
     bench = HubBench(tailProven: false) {
       $0.limits.maxModelFields = 40
@@ -72,7 +72,7 @@ import Testing
     #expect(bench.counters.renumberedModels == 1)
   }
 
-  @Test("who has joined the model says hello again, and learns the numbers from 0 on under another topic")
+  @Test("peers of a renumbered model say hello again and learn numbers from 0 under a new topic")
   mutating func sessions() {
     bench.live(.ben)
     let received = renumber()
@@ -80,7 +80,7 @@ import Testing
     #expect(received.errors(.ann).map(\.code).first == .unknownSession)
     #expect(received.errors(.ben).map(\.code) == [.unknownSession] && received.errors(.ben).first?.isFatal == true)
     #expect(topic() != HubBench.lamp)
-    // A frame that was under way means nothing any more.
+    // A frame that was in flight has no effect any more.
     #expect(bench.send(.ben, .propose([.of(1, [.set("late", "1")])])).errors(.ben).map(\.code) == [.unknownSession])
     let back = comeBack(.ben)
     #expect(back.joined(.ben).map(\.follows) == [.snapshot])
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.read(topic: topic()).values == ["kept": "2"])
   }
 
-  @Test("a number that was decided before is not decided again after")
+  @Test("a number decided before a renumbering is not decided again after it")
   mutating func lastDecidedNumbers() {
     _ = renumber()
     let back = comeBack(.ann, unacknowledged: 1)
@@ -107,7 +107,7 @@ import Testing
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
   }
 
-  @Test("of what was deleted and forgotten a comparison with an earlier version fails")
+  @Test("a condition on an earlier version of a forgotten field conflicts")
   mutating func comparison() {
     _ = renumber()
     _ = comeBack(.ben)
@@ -122,7 +122,7 @@ import Testing
     #expect(compare(2, since: head) == .committed(head + 1))
   }
 
-  @Test("a described field that was deleted stays known as such: its default is not written again")
+  @Test("a described field that was deleted stays known: its default is not written again")
   mutating func described() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("@description", #"{"fields":{"level":{}}}"#), .set("level", "1"))
@@ -141,7 +141,7 @@ import Testing
     #expect(outcomes == [1: .unchanged])
   }
 
-  @Test("after a restart the numbers are those of the record, also where all of it was folded")
+  @Test("after a restart the numbers are those of the record, also when it was compacted")
   mutating func restart() throws {
     let store = LogStore()
     bench = Self.bench(store)
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test("where the store has no room for it, all stays as it is, and it is tried again")
+  @Test("a renumbering that the full store rejects changes nothing and is retried")
   mutating func full() throws {
     bench.live(.ann)
     bench.write(.ann, 1, .set("kept", "1"))
@@ -178,7 +178,7 @@ import Testing
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
   }
 
-  @Test("a proposal that comes while it is stored is not carried out by the old numbers")
+  @Test("a proposal that arrives while a renumbering is stored is not applied by the old numbers")
   mutating func meanwhile() throws {
     bench.live(.ann)
     bench.live(.ben)
@@ -189,7 +189,7 @@ import Testing
     bench.send(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
     try bench.settleWithStore()
     try #require(bench.waiting.map(\.form) == [.renumbering(kept: [1])])
-    // Field 0 was `first`, and will be `unchanged`.
+    // Field 0 was `first`, and will be `kept`.
     bench.send(
       .ben, .propose([.of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("9".utf8)))])]))
     try bench.settleWithStore()
@@ -197,7 +197,7 @@ import Testing
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
   }
 
-  @Test("a model that was loaded anew after an unknown end has the numbers that the store has")
+  @Test("a model reloaded after an unknown append has the store's numbers")
   mutating func unknown() throws {
     bench.live(.ann)
     bench.write(.ann, 1, .set("first", "1"))
@@ -217,7 +217,7 @@ import Testing
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
   }
 
-  @Test("a batch of the form is read as it was written, and one whose numbers do not rise is an error")
+  @Test("a renumbering batch survives encoding, and one whose numbers do not rise is an error")
   func bytes() throws {
     let batch = Batch.renumbering(of: "lamp", record: 7, epoch: 5, version: 9, kept: [0, 3, 8])
     #expect(try Self.read(Self.bytes(batch)) == batch)
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  @Test("a model that is full says how many names are of deleted fields, and what helps")
+  @Test("the refusal of a full model counts the names of deleted fields and names the remedy")
   mutating func text() {
     bench.live(.ann)
     let names = (0..<38).map { WireOperation.set("f\($0)", "1") }

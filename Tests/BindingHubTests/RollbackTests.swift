@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// A proposal that fails midway changes nothing of what was decided before it.
+/// A proposal that fails midway changes nothing that was decided before it.
 @Suite struct RollbackTests {
   static let bad = WireOperation.set("z", "{")
   var bench = HubBench()
@@ -17,7 +17,7 @@ import Testing
     #expect(bench.write(.ann, 3, .set("c", "3")) == .committed(2))
   }
 
-  @Test("the names that a failed proposal brought are not known afterwards")
+  @Test("names introduced by a failed proposal are unknown afterwards")
   mutating func names() throws {
     bench.propose(.ann, .of(1, [.set("a", "1"), Self.bad]), .of(2, [.set("b", "2")]))
     let received = bench.send(.ann, .propose([.of(3, [.set("a", "3")])]))
@@ -25,7 +25,7 @@ import Testing
     #expect(bench.read().values == ["a": "3", "b": "2"])
   }
 
-  @Test("what an earlier proposal of the same batch decided of a field stays decided")
+  @Test("a failed proposal keeps what an earlier proposal of the batch decided of a field")
   mutating func earlierInBatch() {
     bench.write(.ann, 1, .set("n", "1"))
     let outcomes = bench.propose(
@@ -36,7 +36,7 @@ import Testing
     #expect(bench.read().values == ["n": "11"])
   }
 
-  @Test("a field that an earlier proposal of the same batch made stays made")
+  @Test("a failed proposal keeps a field that an earlier proposal of the batch made")
   mutating func madeInBatch() {
     let outcomes = bench.propose(
       .ann, .of(1, [.set("n", "10")]), .of(2, [.delete("n"), Self.bad]), .of(3, [.of(.add, "n", "1")]))
@@ -44,7 +44,7 @@ import Testing
     #expect(bench.read().values == ["n": "11"])
   }
 
-  @Test("a deletion by an earlier proposal of the same batch stays one")
+  @Test("a failed proposal keeps a deletion by an earlier proposal of the batch")
   mutating func deletedInBatch() {
     bench.write(.ann, 1, .set("n", "1"))
     let outcomes = bench.propose(
@@ -53,7 +53,7 @@ import Testing
     #expect(bench.read().values.isEmpty)
   }
 
-  @Test("a failed proposal leaves the versions of its fields: a comparison with them still holds")
+  @Test("a failed proposal leaves the versions of its fields: a condition on them still holds")
   mutating func versions() {
     bench.write(.ann, 1, .set("a", "1"))
     let outcomes = bench.propose(

@@ -2,21 +2,20 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Limits on models, sessions, topics and frames: at the limit one is taken, past it there is a clear answer and a
-/// counter (G9).
+/// Limits on models, sessions, topics and frames: accepted at the limit; past it a clear answer and a counter (G9).
 @Suite struct RoomTests {
   var bench = HubBench()
 
   // MARK: Models
 
-  @Test("as many models as maxModels can be joined")
+  @Test("maxModels models can be joined")
   mutating func modelsAtLimit() {
     bench = HubBench { $0.limits.maxModels = 2 }
     bench.live(.ann)
     #expect(bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1).joined(.ann).count == 1)
   }
 
-  @Test("one model more is an error, and the session goes on")
+  @Test("a model past maxModels is an error, and the session goes on")
   mutating func modelsPastLimit() {
     bench = HubBench { $0.limits.maxModels = 1 }
     bench.live(.ann)
@@ -27,7 +26,7 @@ import Testing
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("a model id of 200 bytes is taken")
+  @Test("a model id of 200 bytes is accepted")
   mutating func idAtLimit() {
     let id = String(repeating: "m", count: 200)
     #expect(bench.live(.ann, model: id).joined(.ann).map(\.model) == [id])
@@ -43,14 +42,14 @@ import Testing
 
   // MARK: Sessions
 
-  @Test("as many sessions as maxSessions are welcomed")
+  @Test("maxSessions sessions are welcomed")
   mutating func sessionsAtLimit() {
     bench = HubBench { $0.limits.maxSessions = 2 }
     bench.hello(.ann)
     #expect(bench.hello(.ben).welcome(.ben) != nil)
   }
 
-  @Test("one session more is told that there are too many, and is welcomed when another has left")
+  @Test("a session past maxSessions is refused, and welcomed when another has left")
   mutating func sessionsPastLimit() {
     bench = HubBench { $0.limits.maxSessions = 2 }
     bench.hello(.ann)
@@ -71,7 +70,7 @@ import Testing
     #expect(bench.hello(again).welcome(again) != nil)
   }
 
-  @Test("identities without a session are forgotten past maxIdentities, the one unseen longest first")
+  @Test("past maxIdentities, identities without a session are forgotten, the longest unseen first")
   mutating func identities() {
     bench = HubBench { $0.maxIdentities = 2 }
     for peer in [Speaker.ann, .ben] {
@@ -87,7 +86,7 @@ import Testing
     #expect(bench.hello(ann).welcome(ann)?.knewIdentity == false)
   }
 
-  @Test("a welcome says how long back all are remembered: a week, or less once somebody with a mark was too many")
+  @Test("a welcome reports how long identities are remembered: a week, or less after an early eviction")
   mutating func remembered() {
     bench = HubBench { $0.maxIdentities = 1 }
     #expect(bench.hello(.ann).welcome(.ann)?.limits.identityMilliseconds == 604_800_000)
@@ -103,7 +102,7 @@ import Testing
     #expect(bench.hello(ben).welcome(ben)?.knewIdentity == false)
   }
 
-  @Test("a welcome never says that nobody is remembered: that is what a hub says which does not tell it")
+  @Test("a welcome never reports a memory of 0 ms, which means that a hub does not report it")
   mutating func rememberedAtLeast() {
     bench = HubBench { $0.maxIdentities = 1 }
     bench.live(.ben)
@@ -112,7 +111,7 @@ import Testing
     #expect(bench.hello(.cat).welcome(.cat)?.limits.identityMilliseconds == 1)
   }
 
-  @Test("who was forgotten is told so again until it has heard it: a welcome may be lost with its connection")
+  @Test("a forgotten peer is told so until it has received it, as a welcome may be lost with its connection")
   mutating func repeatedUntilReceived() {
     bench = HubBench { $0.maxIdentities = 1 }
     bench.live(.ann)
@@ -129,7 +128,7 @@ import Testing
     #expect(bench.hello(later).welcome(later)?.knewIdentity == true)
   }
 
-  @Test("who says what is malformed and comes back is known")
+  @Test("a peer that sent a malformed frame and returns is known")
   mutating func malformedIsRemembered() {
     bench.live(.ann)
     bench.deliver([Array(Speaker.ann.frame(.ping(Ping(token: 1))).dropLast())], on: 1)
@@ -162,7 +161,7 @@ import Testing
     #expect(joinMany(0..<8).isEmpty)
   }
 
-  @Test("one model more is an error, and the session goes on")
+  @Test("a model past four times maxTopics is an error, and the session goes on")
   mutating func topicsPastLimit() {
     bench = HubBench { $0.limits.maxTopics = 2 }
     bench.hello(.ann)
@@ -183,7 +182,7 @@ import Testing
     #expect(errors.first?.code == .tooManyTopics)
   }
 
-  @Test("a publish connection that subscribes to far more than it may join is cut")
+  @Test("a publish connection that subscribes to far more topics than it may join is cut")
   mutating func subscriptions() {
     bench = HubBench { $0.limits.maxTopics = 2 }
     bench.hello(.ann)
@@ -194,19 +193,19 @@ import Testing
 
   // MARK: Frames
 
-  /// A propose of one proposal that sets `a` is 13 + 2 + 18 + 11 bytes and its value.
+  /// A propose of one proposal that sets `a` is 13 + 2 + 18 + 11 bytes plus its value.
   private static func frame(ofBytes count: Int) -> [UInt8] {
     Speaker.ann.frame(.propose([.of(1, [.set("a", text(ofBytes: count - 44))])]))
   }
 
-  @Test("a frame of maxFrameBytes is taken")
+  @Test("a frame of maxFrameBytes is accepted")
   mutating func frameAtLimit() {
     bench = HubBench { $0.limits.maxFrameBytes = 300 }
     bench.live(.ann)
     #expect(bench.deliver([Self.frame(ofBytes: 300)], on: 1).outcomes(.ann) == [1: .committed(1)])
   }
 
-  @Test("a frame of one byte more is refused and counted")
+  @Test("a frame one byte past maxFrameBytes is refused and counted")
   mutating func framePastLimit() {
     bench = HubBench { $0.limits.maxFrameBytes = 300 }
     bench.live(.ann)
@@ -216,7 +215,7 @@ import Testing
     #expect(bench.counters.malformedFrames == 1)
   }
 
-  @Test("more outcomes in one drain than a message can count do not end the hub")
+  @Test("more outcomes in one drain than a message can count do not crash the hub")
   func manyOutcomes() async {
     await #expect(processExitsWith: .success) {
       var bench = HubBench()

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// What a write that an older epoch of the log decided ends as, where replicas show that it did (protocol §7).
+/// The outcome of a write that replicas prove to have been decided in an older epoch (protocol §7).
 @Suite struct SeenNumberTests {
   var bench = HubBench(tailProven: false)
 
@@ -11,7 +11,7 @@ import Testing
     bench.hello(.ben, reportsEarlier: true)
   }
 
-  /// Ben brings back a counter that he wrote last, and says up to where he has seen Ann's numbers.
+  /// Ben offers a counter that he wrote last, and reports up to which number he has seen Ann's.
   private mutating func recover(seen number: ProposalNumber?) {
     bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9))
     bench.send(
@@ -31,7 +31,7 @@ import Testing
       operations: [WireOperation(verb: .add, field: .name("n"), value: json("7"))])
   }
 
-  @Test("an addition that a replica holds is not added again: nobody knows what became of it")
+  @Test("an addition that a replica contains is not added again: its outcome is unknown")
   mutating func addedOnce() {
     recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
@@ -40,7 +40,7 @@ import Testing
     #expect(bench.read().values == ["n": "108"])
   }
 
-  @Test("what is above what was seen is carried out")
+  @Test("proposals above the seen number are committed")
   mutating func aboveIsCarriedOut() {
     recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
@@ -49,7 +49,7 @@ import Testing
     #expect(bench.read().values == ["n": "115"])
   }
 
-  @Test("what was first sent in this epoch is carried out, whatever another says of its writer's numbers")
+  @Test("a proposal first sent in this epoch is committed, whatever others report of its writer's numbers")
   mutating func liesDoNotRaiseLastDecided() {
     recover(seen: 3_000)
     let joined = bench.join(.ann, Join(request: 1, model: "lamp")).joined(.ann)
@@ -58,7 +58,7 @@ import Testing
     #expect(bench.read().values == ["n": "115"])
   }
 
-  @Test("of a peer that does not say when it sent first, everything up to what was seen ends as unknown")
+  @Test("for a peer that does not mark earlier proposals, every number up to the seen one ends as unknown")
   mutating func olderPeer() {
     recover(seen: 1)
     bench.live(.cat)
@@ -69,7 +69,7 @@ import Testing
     #expect(bench.propose(.ann, Self.add(1, isEarlier: false)) == [1: .unknown])
   }
 
-  @Test("the last writers of fields were seen, too, where an offer says nothing of numbers")
+  @Test("an offer without numbers counts the last writers of its fields as seen")
   mutating func lastWriters() {
     recover(seen: nil)
     bench.hello(.ben, reportsEarlier: true)
@@ -77,7 +77,7 @@ import Testing
     #expect(bench.propose(.ben, Self.add(4, isEarlier: true)) == [4: .unknown])
   }
 
-  @Test("a void proposal that a replica has seen carried out is not told as expired")
+  @Test("a void proposal that a replica has seen applied does not end as expired")
   mutating func void() {
     recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
@@ -86,7 +86,7 @@ import Testing
     #expect(bench.propose(.ann, proposal) == [1: .unknown])
   }
 
-  @Test("what was seen is stored with what was brought back", arguments: [false, true])
+  @Test("seen numbers are stored with the recovered fields", arguments: [false, true])
   mutating func stored(_ isCompacted: Bool) throws {
     let store = LogStore()
     bench = HubBench(tailProven: false, store: store)

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Hellos, leases, and who is remembered.
+/// Hellos, leases, and remembered identities.
 @Suite struct SessionTests {
   var bench = HubBench()
 
@@ -23,20 +23,20 @@ import Testing
     #expect(!welcome.mayAskOffers)
   }
 
-  @Test("a hub whose tail is not proven says that it may ask for offers")
+  @Test("a hub whose tail is not proven announces that it may ask for offers")
   mutating func mayAskOffers() {
     bench = HubBench(tailProven: false)
     #expect(bench.hello(.ann).welcome(.ann)?.mayAskOffers == true)
   }
 
   @Test(
-    "a lease is given as asked, within the hub's bounds; with 0 asked the hub's own",
+    "a lease is granted as requested within the hub's bounds; 0 requests the hub's default",
     arguments: [(UInt32(0), UInt32(10_000)), (1, 1_000), (30_000, 30_000), (.max, 60_000)])
   mutating func leaseGiven(_ asked: UInt32, _ given: UInt32) {
     #expect(bench.hello(.ann, lease: asked).welcome(.ann)?.leaseMilliseconds == given)
   }
 
-  @Test("protocol numbers that the hub does not speak are an error that names those it speaks, and are counted")
+  @Test("an unsupported protocol number is an error that names the supported ones, and is counted")
   mutating func otherProtocol() throws {
     let received = bench.send(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
     let error = try #require(received.errors(.ann).first)
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.counters.otherProtocols == 1)
   }
 
-  @Test("a range of protocol numbers that holds the hub's is welcomed with the hub's")
+  @Test("a range of protocol numbers that contains the hub's is welcomed with the hub's")
   mutating func protocolWithin() {
     let received = bench.send(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
     #expect(received.welcome(.ann)?.protocolNumber == 0)
@@ -74,7 +74,7 @@ import Testing
 
   // MARK: Fencing
 
-  @Test("a second hello of an identity fences its earlier session, which is told so")
+  @Test("a second hello of an identity fences its earlier session, which gets an error")
   mutating func fenced() {
     bench.live(.ann)
     let later = Speaker.ann.again(21)
@@ -85,7 +85,7 @@ import Testing
     #expect(bench.counters.fencedSessions == 1)
   }
 
-  @Test("what a fenced session says is refused")
+  @Test("messages of a fenced session are refused")
   mutating func refusesFencedSession() {
     bench.live(.ann)
     bench.live(.ben)
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.counters.unknownSessions == 1)
   }
 
-  @Test("a later session goes on with the numbers of the earlier")
+  @Test("a later session continues the numbers of the earlier one")
   mutating func goesOn() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
@@ -106,7 +106,7 @@ import Testing
     #expect(bench.write(later, 2, .set("a", "2")) == .committed(2))
   }
 
-  @Test("a hello that comes twice is welcomed twice and fences nobody")
+  @Test("a repeated hello is welcomed twice and fences no session")
   mutating func helloTwice() {
     bench.hello(.ann)
     let received = bench.hello(.ann)
@@ -117,7 +117,7 @@ import Testing
 
   // MARK: Leases (R16)
 
-  @Test("a session that is not heard of ends with its lease, and is counted")
+  @Test("a silent session ends with its lease, and is counted")
   mutating func expires() {
     bench.hello(.ann, lease: 3_000)
     for _ in 0..<2 { bench.wait(1_000) }
@@ -180,7 +180,7 @@ import Testing
     #expect(received.joined(again).map(\.lastDecided) == [0])
   }
 
-  @Test("it is forgotten also while another's proposal is being decided")
+  @Test("an identity that leaves is forgotten also while another's proposal is being decided")
   mutating func leavesAmongOthers() {
     bench.live(.ann)
     bench.live(.ben)
@@ -191,7 +191,7 @@ import Testing
     #expect(bench.live(again).joined(again).map(\.lastDecided) == [0])
   }
 
-  @Test("when an earlier writer is forgotten, who wrote after it goes on with its own numbers")
+  @Test("writers keep their own numbers when an earlier writer is forgotten")
   mutating func writesAfterOneWasForgotten() {
     bench.live(.ann)
     bench.live(.ben)
@@ -208,7 +208,7 @@ import Testing
     #expect(bench.counters.forgottenIdentities == 1)
   }
 
-  @Test("a session that left a model it was writing to, and joined it again, is refused between the two")
+  @Test("a session that left a model is refused there until it joins again")
   mutating func leavesAndComesBack() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
@@ -219,7 +219,7 @@ import Testing
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
   }
 
-  @Test("a hub that starts with its log knows who has numbers in it")
+  @Test("a hub that starts with its log knows the identities with numbers in it")
   mutating func knownFromTheLog() throws {
     let store = LogStore()
     bench = HubBench(store: store)
@@ -241,7 +241,7 @@ import Testing
     #expect(bench.write(again, 1, .set("a", "1")) == .committed(1))
   }
 
-  @Test("a confirmed outcome is told no more")
+  @Test("a confirmed outcome is not reported again")
   mutating func confirmed() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
@@ -260,7 +260,7 @@ import Testing
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
-  @Test("a hub that goes down says so to every session")
+  @Test("a hub that shuts down sends `closing` to every session")
   mutating func closing() {
     bench.hello(.ann)
     bench.hello(.ben)
@@ -269,7 +269,7 @@ import Testing
     #expect(received.errors(.ben).map(\.code) == [.closing])
   }
 
-  @Test("the status tells how many versions a session is behind, by what it told last")
+  @Test("the status reports how many versions a session lags, by its last report")
   mutating func lag() {
     bench.live(.ann)
     bench.live(.ben)

@@ -1,7 +1,7 @@
 import BindingHub
 import BindingProtocol
 
-/// Who speaks to the hub: an identity with one session, one request connection and one publish connection.
+/// A client of the hub: an identity with one session, one request connection and one publish connection.
 struct Speaker {
   var identity: Identity
   var session: SessionID
@@ -76,5 +76,5 @@ extension WireOutcome.Rest {
 
 func json(_ text: String) -> FieldValue { FieldValue(bytes: Array(text.utf8)) }
 
-/// A JSON string of so many bytes, its quotes counted.
+/// A JSON string of N bytes, including its quotes.
 func text(ofBytes count: Int) -> String { "\"" + String(repeating: "x", count: count - 2) + "\"" }

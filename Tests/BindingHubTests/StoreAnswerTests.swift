@@ -2,9 +2,9 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// What the machine makes of a store that says `moved` or `unknown`.
+/// How the machine handles a store that answers `moved` or `unknown`.
 @Suite struct StoreAnswerTests {
-  /// Two hubs over one store. The first decides, and before it is stored the second writes.
+  /// Two hubs over one store. The first decides, and the second writes before that is stored.
   let store = LogStore()
   var bench: HubBench
   var second: HubBench
@@ -18,7 +18,7 @@ import Testing
 
   // MARK: Moved
 
-  @Test("after moved the machine takes in and publishes what it missed, and asks the proposer to send again")
+  @Test("after moved the machine applies and publishes what it missed, and makes the proposer retry later")
   mutating func moved() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -30,7 +30,7 @@ import Testing
     #expect(bench.read().values == ["b": "2"])
   }
 
-  @Test("what was put off is decided afresh when it comes again, on the new head")
+  @Test("a deferred proposal is decided afresh on the new head when it is resent")
   mutating func decidedAfresh() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
@@ -41,7 +41,7 @@ import Testing
     #expect(bench.read().values == ["n": "11"])
   }
 
-  @Test("the mark comes first: what the other hub has decided already is not decided again")
+  @Test("after moved a proposal that the other hub has already decided is not decided again")
   mutating func lastDecidedFirst() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
@@ -53,7 +53,7 @@ import Testing
     #expect(bench.read().values == ["n": "1"])
   }
 
-  @Test("proposals that waited are decided on what was missed")
+  @Test("proposals that waited are decided on the missed batches")
   mutating func waiting() throws {
     bench.live(.cat)
     bench.settling = .later
@@ -76,7 +76,7 @@ import Testing
     #expect(received.commits().map(\.names) == [NamesRun(first: 1, names: ["mine"])])
   }
 
-  @Test("a mark that a join raised is raised also when the batch with it was moved")
+  @Test("a join raises the last decided number although the batch with it was moved")
   mutating func raisedLastDecided() throws {
     bench.hello(.cat)
     bench.settling = .later
@@ -86,7 +86,7 @@ import Testing
     #expect(received.joined(.cat).map(\.lastDecided) == [4])
   }
 
-  @Test("a hold after moved is counted")
+  @Test("a retryLater after moved is counted")
   mutating func countedHold() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -97,7 +97,7 @@ import Testing
 
   // MARK: Unknown
 
-  @Test("after unknown the machine asks for a reload and answers nobody")
+  @Test("after unknown the machine asks for a reload and answers no proposal")
   mutating func unknown() {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -107,7 +107,7 @@ import Testing
     #expect(bench.counters.unknownBatches == 1)
   }
 
-  @Test("until the reload nothing of that model is decided and no join answered")
+  @Test("until the reload nothing of that model is decided, and no join is answered")
   mutating func untilReload() {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
@@ -117,7 +117,7 @@ import Testing
     #expect(bench.live(.cat).joined(.cat).isEmpty)
   }
 
-  @Test("a batch that was taken after all is published after the reload, and its repeat told its outcome")
+  @Test("a batch that was stored after all is published after the reload, and its repeat gets its outcome")
   mutating func storedAfterAll() throws {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
@@ -130,7 +130,7 @@ import Testing
     #expect(bench.read().values == ["n": "1"])
   }
 
-  @Test("a model whose first commit comes back folded is announced to who has joined its prefix")
+  @Test("a model whose first commit is reloaded compacted is announced to peers that joined its prefix")
   mutating func compactedFirst() throws {
     bench.hello(.cat)
     bench.send(.cat, .join([Join(request: 9, prefix: "")]))
@@ -144,7 +144,7 @@ import Testing
     #expect(received.announces(.cat).flatMap(\.models).map(\.model) == ["lamp"])
   }
 
-  @Test("a batch that was not taken is decided afresh after the reload")
+  @Test("a batch that was not stored is decided afresh after the reload")
   mutating func notStored() {
     bench.settling = .later
     bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
@@ -155,7 +155,7 @@ import Testing
     #expect(bench.read().values == ["n": "1"])
   }
 
-  @Test("outcomes that a reload gives back a second time do not fill the room for those that are not confirmed")
+  @Test("outcomes that a reload returns again do not count twice as unconfirmed")
   mutating func noDuplicates() throws {
     bench = HubBench(store: store) { $0.maxUnconfirmedOutcomes = 3 }
     bench.live(.ann)

@@ -5,11 +5,11 @@ import Testing
 @testable import BindingHub
 @testable import BindingStore
 
-/// What every store must do. A store that is added is entered in `StoreCase.all`.
+/// What every store must do. Each new store is entered in `StoreCase.all`.
 struct StoreCase: CustomTestStringConvertible, Sendable {
   var testDescription: String
-  /// Whether it gives back what it has taken. A store that lives as long as its hub need not: the machine holds the
-  /// models.
+  /// Whether it returns what it has stored. A store that lives no longer than its hub need not: the machine holds
+  /// the models.
   var keeps: Bool
   var make: @Sendable () -> any Store
 
@@ -25,7 +25,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     // SAFETY: a test without its store must not go on.
     return try! SQLiteStore(path: path, durability: durability, boot: "", birth: birth) { 500_000 }
   }
-  /// Where the stores with files are; removed when the tests have ended.
+  /// The directory of stores with files; removed when the tests have ended.
   private static let folder: URL = {
     atexit { try? FileManager.default.removeItem(at: StoreCase.folder) }
     return FileManager.default.temporaryDirectory.appendingPathComponent("bindstore-\(UUID().uuidString)")
@@ -60,21 +60,21 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     if case .stored? = result { true } else { false }
   }
 
-  @Test("it names its log and its epoch", arguments: StoreCase.all)
+  @Test("a store names its log and its epoch", arguments: StoreCase.all)
   func names(_ store: StoreCase) {
     let store = store.make()
     #expect(store.logID == 3)
     #expect(store.epoch == HubBench.epoch)
   }
 
-  @Test("a batch that was decided on the head is stored", arguments: StoreCase.all)
+  @Test("a batch decided on the head is stored", arguments: StoreCase.all)
   func stored(_ store: StoreCase) throws {
     let store = store.make()
     let results = try store.append([Self.batch(after: 0)]) + store.append([Self.batch(after: 1, number: 2)])
     #expect(results.map(Self.isStored) == [true, true])
   }
 
-  @Test("batches of different models are each stored, with a result each, in order", arguments: StoreCase.all)
+  @Test("batches of different models are each stored, with one result each, in order", arguments: StoreCase.all)
   func models(_ store: StoreCase) throws {
     let store = store.make()
     let results = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0)])
@@ -82,17 +82,17 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(try store.append([Self.batch("a", after: 1, number: 2)]).map(Self.isStored) == [true])
   }
 
-  @Test("a batch that was decided on an old head is not taken, and the log goes on", arguments: StoreCase.all)
+  @Test("a batch decided on an old head is not stored, and the log goes on", arguments: StoreCase.all)
   func oldHead(_ store: StoreCase) throws {
     let store = store.make()
     _ = try store.append([Self.batch(after: 0)])
-    // A store that does not keep cannot tell what was missed: it fails, and its hub stops.
+    // A store that does not keep batches cannot return the missed ones: it fails, and its hub stops.
     let results = try? store.append([Self.batch(after: 0, set: "2")])
     #expect(!Self.isStored(results?.first))
     #expect(try store.append([Self.batch(after: 1, number: 2)]).map(Self.isStored) == [true])
   }
 
-  @Test("who comes with an old head is told what it missed, in order", arguments: StoreCase.keeping)
+  @Test("a writer with an old head gets the missed batches, in order", arguments: StoreCase.keeping)
   func moved(_ store: StoreCase) throws {
     let store = store.make()
     let others = [Self.batch(after: 0), Self.batch(after: 1, set: "2", number: 2)]
@@ -104,7 +104,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(missed == others)
   }
 
-  @Test("a record without fields counts: what was decided before it is not taken", arguments: StoreCase.keeping)
+  @Test("a record without fields counts: a batch decided before it is not stored", arguments: StoreCase.keeping)
   func movedByRefusal(_ store: StoreCase) throws {
     let store = store.make()
     let refusal = Decision(origin: Speaker.ann.origin, number: 1, outcome: .unchanged)
@@ -117,7 +117,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(missed == [other])
   }
 
-  @Test("who missed only a part is told only that", arguments: StoreCase.keeping)
+  @Test("a writer that missed only some batches gets only those", arguments: StoreCase.keeping)
   func movedInPart(_ store: StoreCase) throws {
     let store = store.make()
     let others = [Self.batch(after: 0), Self.batch(after: 1, set: "2", number: 2)]
@@ -130,7 +130,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
   }
 
   @Test(
-    "a model is given back as its batches, decisions too, for a machine to be what it was",
+    "a loaded model restores its machine from batches, decisions included",
     arguments: StoreCase.keeping)
   func loads(_ store: StoreCase) throws {
     let store = store.make()
@@ -151,7 +151,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(later.write(.ann, 4, .of(.setIfAbsent, "b", "1")) == .unchanged)
   }
 
-  @Test("one model is given back alone; of one that nobody wrote nothing", arguments: StoreCase.keeping)
+  @Test("a single model can be loaded, and an unwritten one is empty", arguments: StoreCase.keeping)
   func loadsOne(_ store: StoreCase) throws {
     let store = store.make()
     _ = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0, set: "2")])
@@ -160,7 +160,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(try store.loadAll().map(\.model) == ["a", "b"])
   }
 
-  @Test("after a removal nothing is left of a model, and its name begins above the floor", arguments: StoreCase.all)
+  @Test("after a removal a model is empty, and its name starts above the floor", arguments: StoreCase.all)
   func removes(_ store: StoreCase) throws {
     let store = store.make()
     _ = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0)])
@@ -169,14 +169,14 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(store.floor == LogFloor(epoch: HubBench.epoch, version: 1, record: 2))
     #expect(try store.load("a")?.batches == nil)
     #expect(try store.loadAll().filter { $0.model == "a" }.isEmpty)
-    // Made again after the removal, and one that was made before it and is written first now.
+    // Recreated after the removal, and one created before it whose first write comes now.
     let results = try store.append([Self.batch("a", record: 3, after: 1), Self.batch("c", record: 1, after: 0)])
     #expect(results.map(Self.isStored) == [true, true])
     let beyond = try? store.append([Self.batch("d", record: 9, after: 8)])
     #expect(!Self.isStored(beyond?.first))
   }
 
-  @Test("a model that was made again is given back without what was before its removal", arguments: StoreCase.keeping)
+  @Test("a recreated model is loaded without what preceded its removal", arguments: StoreCase.keeping)
   func removesAndLoads(_ store: StoreCase) throws {
     let store = store.make()
     _ = try store.append([Self.batch("a", after: 0)])

@@ -32,7 +32,7 @@ struct VerificationTests {
     try #require(bench.machine.head(of: model)).digest
   }
 
-  @Test("answers at once when all have said that they equal it")
+  @Test("a verification ends immediately when all peers have reported equal digests")
   func equal() throws {
     var bench = bench()
     let asked = verify(&bench)
@@ -47,7 +47,7 @@ struct VerificationTests {
         + #""equal":2,"different":[],"silent":[],"unable":[]}]}"#)
   }
 
-  @Test("names who differs, counts it and says so to who runs the hub")
+  @Test("a verification names the differing peer, counts it and emits a notice")
   func different() throws {
     var bench = bench()
     _ = verify(&bench)
@@ -68,7 +68,7 @@ struct VerificationTests {
     #expect(bench.counters.differences == 1)
   }
 
-  @Test("compares with the version that a peer is at, while the hub goes on")
+  @Test("a verification compares with each peer's version while the hub goes on")
   func moving() throws {
     var bench = bench()
     _ = verify(&bench)
@@ -82,7 +82,7 @@ struct VerificationTests {
     #expect(end["models"]?.elements?[0]["version"] == 3)
   }
 
-  @Test("asks again who is behind what the hub remembers; silent is who has not answered in time")
+  @Test("a verification asks peers again that lag too far, and lists those without an answer in time as silent")
   func behind() throws {
     var bench = bench()
     bench.write(.ann, 2, .set("level", "0.6"))
@@ -96,7 +96,7 @@ struct VerificationTests {
     #expect(bench.counters.differences == 0)
   }
 
-  @Test("remembers no more versions than its limit, and still gives a verdict")
+  @Test("a verification remembers only a limited number of versions, and still gives a verdict")
   func bounded() throws {
     var bench = bench { $0.verifiedVersions = 4 }
     _ = verify(&bench, timeoutMilliseconds: 60_000)
@@ -110,7 +110,7 @@ struct VerificationTests {
     #expect(end["models"]?.elements?[0]["equal"] == 2)
   }
 
-  @Test("says who cannot be asked, and does not wait for them")
+  @Test("a verification lists peers that cannot be asked, and does not wait for them")
   func unable() throws {
     var bench = HubBench()
     bench.live(.ann)
@@ -119,7 +119,7 @@ struct VerificationTests {
     #expect(end["models"]?.elements?[0]["unable"] == [.string("ann-\(Speaker.ann.identity.tag.short)")])
   }
 
-  @Test("looks at the models that were named, and at so many at once, going on where it ended")
+  @Test("a verification covers the named models in pages of limited size")
   func pages() throws {
     var bench = HubBench { $0.maxVerifiedModels = 2 }
     bench.hello(.ann)
@@ -137,7 +137,7 @@ struct VerificationTests {
     #expect(found == ["shop/0", "shop/1", "shop/2", "shop/3"])
   }
 
-  @Test("so many are under way at once; one more is refused, and one that was given up makes room")
+  @Test("verifications past the limit are refused, and a closed one makes room")
   func limit() throws {
     var bench = bench { $0.maxVerifications = 2 }
     for connection in [701, 702] { _ = verify(&bench, on: ConnectionID(connection)) }
