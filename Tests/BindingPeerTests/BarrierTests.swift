@@ -28,7 +28,7 @@ struct BarrierTests {
     return lamp
   }
 
-  @Test("once it is passed, all who share the model read the value, without waiting for anything")
+  @Test("once a barrier is passed, every peer that shares the model reads the value without waiting")
   func all() async throws {
     let mine = try await share(desk)
     let theirs = try (0..<3).map { try Peer(name: "peer\($0)", hub: hub).model("lamp") }
@@ -40,7 +40,7 @@ struct BarrierTests {
     }
   }
 
-  @Test("without its time having passed for nothing, it names who has not applied the version")
+  @Test("a barrier that times out names the peers that have not applied the version")
   func names() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     transport.change { message in
@@ -61,12 +61,12 @@ struct BarrierTests {
     #expect(try await mine.applied(version, timeout: .seconds(20)) == 2)
   }
 
-  @Test("a lost question or answer is made good with the next heartbeat")
+  @Test("a lost barrier question or answer is repeated with the next heartbeat")
   func lost() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let left = Protected(1)
     transport.keep { message in
-      // What it says of itself with each heartbeat would do as well.
+      // The peer's own report with each heartbeat would do as well.
       if case .alive = message { return true }
       guard case .report = message else { return false }
       return left.withLock { left in
@@ -80,7 +80,7 @@ struct BarrierTests {
     withExtendedLifetime(theirs) {}
   }
 
-  @Test("a peer that closes meanwhile no longer counts")
+  @Test("a peer that closes during a barrier no longer counts")
   func closes() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     transport.change { message in if case .commits = message { nil } else { message } }
@@ -92,7 +92,7 @@ struct BarrierTests {
     withExtendedLifetime(theirs) {}
   }
 
-  @Test("it outlives a lost connection of who waits")
+  @Test("a barrier outlives a lost connection of the waiting peer")
   func reconnects() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let version = try await theirs.$level.write(0.8).committed
@@ -114,7 +114,7 @@ struct BarrierTests {
     withExtendedLifetime(mine) {}
   }
 
-  @Test("over sockets it does the same, and who was closed has left when close returns")
+  @Test("a barrier works over sockets, and a closed peer has left when close returns")
   func sockets() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(
@@ -140,7 +140,7 @@ struct BarrierTests {
     hub.stop()
   }
 
-  @Test("a hub that does not know it is named as too old, and is not asked")
+  @Test("a hub without barriers is reported as too old, and not asked")
   func oldHub() async throws {
     transport.change { message in
       guard case .welcome(var welcome) = message else { return message }
@@ -158,7 +158,7 @@ struct BarrierTests {
     #expect(!isAsked.withLock { $0 })
   }
 
-  @Test("without a hub it ends with its time, with the peer, and with the task that waits")
+  @Test("a barrier without a hub ends with its timeout, its peer or its task")
   func ends() async throws {
     transport.cut()
     let lamp = try await kitchen.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
@@ -172,7 +172,7 @@ struct BarrierTests {
     await #expect(throws: BarrierError.notShared) { try await Lamp().applied(1, timeout: .seconds(1)) }
   }
 
-  @Test("a peer that holds something else at the same version finds out, heals, and the hub hears of it")
+  @Test("a diverged replica detects it, heals, and reports it to the hub")
   func heals() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let healed = Protected<UInt32>(0)
@@ -180,7 +180,7 @@ struct BarrierTests {
       if case .report(let entries) = message { healed.withLock { $0 = max($0, entries.map(\.healed).max() ?? 0) } }
       return false
     }
-    // Somebody on the way makes another value of it.
+    // The transport falsifies the value.
     transport.change { message in
       guard case .commits(var group) = message else { return message }
       for index in group.commits.indices {

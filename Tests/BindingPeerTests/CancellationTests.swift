@@ -10,7 +10,7 @@ private struct Lamp: Model {
   @Field(0...1) var level = 0.3
 }
 
-/// Waits in a task of its own until `begun`, then cancels it.
+/// Waits in a task of its own until `begun`, then cancels the task.
 private func cancelled<Value: Sendable>(
   _ body: @escaping @Sendable () async throws -> Value, once begun: () -> Bool = { true }
 ) async throws -> Value {
@@ -40,7 +40,7 @@ struct CancellationTests {
 
   private var waits: Int { peer.runtime.state.withLock { $0.waiters.count } }
 
-  @Test("the outcome of a write: the wait ends, the write goes on")
+  @Test("cancelling the wait for an outcome ends the wait, and the write goes on")
   func outcome() async throws {
     let lamp = try await share(peer)
     transport.keep { if case .propose = $0 { true } else { false } }
@@ -58,11 +58,11 @@ struct CancellationTests {
     transport.keep { _ in false }
     let version = try await write.committed
     #expect(version > 0)
-    // In a task that is cancelled what is known is told.
+    // A cancelled task still receives known outcomes.
     #expect(try await cancelled { try await write.committed } == version)
   }
 
-  @Test("a limit of an outcome ends its wait, and leaves nothing")
+  @Test("a timeout ends the wait for an outcome and leaves nothing behind")
   func limit() async throws {
     let lamp = try await share(peer)
     transport.keep { if case .propose = $0 { true } else { false } }
@@ -74,7 +74,7 @@ struct CancellationTests {
     transport.keep { _ in false }
   }
 
-  @Test("an update tries no more, and a try that was made stays written")
+  @Test("a cancelled update makes no further attempt, and an attempt already made stays written")
   func update() async throws {
     let lamp = try await share(peer)
     let tries = Protected(0)
@@ -88,14 +88,14 @@ struct CancellationTests {
     await #expect(throws: CancellationError.self) {
       try await cancelled(update, once: { tries.withLock { $0 } == 1 && peer.unconfirmed == 1 })
     }
-    // Here an own write under way is waited for.
+    // Here the update waits for an own write in flight.
     await #expect(throws: CancellationError.self) { try await cancelled(update, once: { waits == 1 }) }
     #expect(waits == 0)
     transport.keep { _ in false }
     #expect(await eventually { peer.unconfirmed == 0 })
     #expect(lamp.level == 0.4)
     #expect(tries.withLock { $0 } == 1)
-    // What is cancelled before it has begun tries nothing.
+    // An update cancelled before it begins attempts nothing.
     let late = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return try await update()
@@ -104,7 +104,7 @@ struct CancellationTests {
     #expect(tries.withLock { $0 } == 1)
   }
 
-  @Test("the waits for a hub, a model, who is there, a list and a pong")
+  @Test("cancelling ends the waits for a hub, a model, presence, a list and a pong")
   func hubs() async throws {
     let (peer, long) = (peer, Duration.seconds(3_600))
     transport.cut()
@@ -126,7 +126,7 @@ struct CancellationTests {
     withExtendedLifetime(write) {}
   }
 
-  @Test("a barrier")
+  @Test("cancelling ends a barrier")
   func barrier() async throws {
     let lamp = try await share(peer)
     let runtime = peer.runtime
@@ -138,7 +138,7 @@ struct CancellationTests {
     #expect(runtime.state.withLock { $0.barriers.isEmpty })
   }
 
-  @Test("the question for a model's ownership: it is given up, should it be granted later")
+  @Test("cancelling a request for a model's ownership gives it up, even if it is granted later")
   func ownership() async throws {
     let lamp = try await share(peer)
     let other = try await share(Peer(name: "other", hub: hub))
@@ -154,7 +154,7 @@ struct CancellationTests {
     withExtendedLifetime(owned) {}
   }
 
-  @Test("a close does not wait for outcomes, and says good-bye")
+  @Test("a cancelled close does not wait for outcomes, and still leaves the hub")
   func close() async throws {
     let lamp = try await share(peer)
     transport.keep { if case .propose = $0 { true } else { false } }
@@ -165,7 +165,7 @@ struct CancellationTests {
     #expect(peer.status.isStopped)
   }
 
-  @Test("async sequences end")
+  @Test("async sequences end when their task is cancelled")
   func sequences() async throws {
     let lamp = try await share(peer)
     let presence = try await lamp.presence(timeout: .seconds(20))
@@ -190,7 +190,7 @@ struct CancellationTests {
     try await drain(collection.values)
   }
 
-  @Test("a hundred thousand cancelled waits leave nothing")
+  @Test("a hundred thousand cancelled waits leave nothing behind")
   func many() async throws {
     let lamp = try await share(peer)
     transport.keep { if case .propose = $0 { true } else { false } }
@@ -222,7 +222,7 @@ struct CancellationTests {
   private final class Token: Sendable {}
 
   @Test(
-    "a peer that was let go of is gone, with what it waited for, whether or not it was closed",
+    "a released peer is freed with everything it waited for, closed or not",
     arguments: [true, false], [true, false])
   func letGo(isClosed: Bool, hasHub: Bool) async throws {
     weak var runtime: PeerRuntime?

@@ -30,12 +30,12 @@ struct DeclarationTests {
     peer = Peer(name: "left", hub: hub)
   }
 
-  /// The description is proposed once the hub's values are known: the hub cannot refuse anything before.
+  /// The description is proposed once the hub's values are known; before that the hub can refuse nothing.
   private func isDescribed(_ lamp: Dimmer) async -> Bool {
     await eventually { lamp.shared?.record(Names.description)?.committed != nil }
   }
 
-  @Test("a stored property that is no field is named, with what to write")
+  @Test("a stored property that is no field is an error that names it and the remedy")
   func namesTheProperty() async throws {
     await #expect(
       throws: ShareError.badModel(
@@ -49,12 +49,12 @@ struct DeclarationTests {
       try await peer.share(Empty.self, id: "desk", on: .direct)
     }
     let error = ShareError.badModel(type: "Unannotated", problem: "place is not a @Field; write '@Field var place'")
-    // What Swift prints of an error that leaves top-level code begins with this.
+    // Swift prints an error that leaves top-level code with this prefix.
     #expect(
       String(reflecting: error) == "Unannotated cannot be shared: place is not a @Field; write '@Field var place'")
   }
 
-  @Test("a value that does not fit is refused here in the words in which the hub refuses it")
+  @Test("a value that does not fit is refused locally in the hub's words")
   func sameWords() async throws {
     let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await isDescribed(lamp))
@@ -62,7 +62,7 @@ struct DeclarationTests {
       let words = "lamp.level: \(shown) is not in 0...1"
       let error = #expect(throws: FieldError.self) { try lamp.$level.write(value) }
       #expect(error?.description == words)
-      // Past this program's own declaration, so that the hub looks.
+      // Bypasses this program's own declaration, so that the hub checks.
       let raw = Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: value.fieldJSON))])
       #expect(try await lamp.shared?.write(raw).outcome == .refused(Refusal(.doesNotFit, words)))
     }
@@ -70,7 +70,7 @@ struct DeclarationTests {
     #expect(lamp.$level.status.description == "rejected: lamp.level: 7 is not in 0...1")
   }
 
-  @Test("an optional field with a range takes nil and what lies in it")
+  @Test("an optional field with a range accepts nil and values in the range")
   func optionalRange() async throws {
     let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await isDescribed(lamp))
@@ -88,7 +88,7 @@ struct DeclarationTests {
   }
 
   @Test(
-    "a peer's name is made fit to be seen in a line",
+    "a peer's name is sanitised to one printable line",
     arguments: [
       ("", "peer"), ("a b/c\n", "a b/c_"), ("lamp\u{202E}\u{7}", "lamp__"), ("Küche", "Küche"),
       (String(repeating: "é", count: 33), String(repeating: "é", count: 32)),

@@ -10,7 +10,7 @@ private struct Lamp: Model {
   @Field(choices: ["red", "blue"]) var mode = ""
 }
 
-/// Another program's idea of the same model.
+/// Another program's declaration of the same model.
 private struct WideLamp: Model {
   @Field(0...9) var level = 0.3
   @Field var count = 0
@@ -62,18 +62,18 @@ private final class Lines: LogHandler, Sendable {
   }
 }
 
-/// What a peer sees of a hub that holds writes against the model's description.
+/// How a peer experiences a hub that checks writes against the model's description.
 @Suite("Descriptions that the hub keeps to")
 struct DescriptionTests {
   private let peers: TwoPeers
 
   init() throws { peers = try TwoPeers() }
 
-  @Test("a write that this program's declaration allows and the description does not is refused, and falls back")
+  @Test("a write that its declaration allows and the description does not is refused and reverted")
   func refused() async throws {
     let first = try await peers.share(Lamp.self, by: peers.left)
     #expect(try await first.$level.write(0.5).committed > 0)
-    // The description is a write of its own, and may come after that one.
+    // The description is a write of its own, and may follow that one.
     let seen = try peers.right.model("lamp")
     #expect(await eventually { description(of: seen) != nil })
     let wide = try await peers.share(WideLamp.self, by: peers.right)
@@ -90,7 +90,7 @@ struct DescriptionTests {
     #expect(first.level == 0.5)
   }
 
-  @Test("the error that is thrown has words and the value that stands")
+  @Test("a rejection has a text and the current value")
   func thrown() async throws {
     let first = try await peers.share(Lamp.self, by: peers.left)
     let seen = try peers.right.model("lamp")
@@ -104,7 +104,7 @@ struct DescriptionTests {
     #expect(second?.current == ["count": try FieldValue(text: "98")])
   }
 
-  @Test("a default outside its own choices, or outside the description, keeps no other default from being written")
+  @Test("a default outside its choices or the description does not prevent other defaults")
   func defaultsThatDoNotFit() async throws {
     let first = try await peers.share(Lamp.self, by: peers.left)
     #expect(await eventually { first.shared?["count"] != nil })
@@ -114,7 +114,7 @@ struct DescriptionTests {
     #expect(wide.mode == "none" && wide.shared?["mode"] == nil)
   }
 
-  @Test("the largest number that 64 bits hold without a sign is an integer for peer and hub")
+  @Test("the largest unsigned 64-bit number is an integer for peer and hub")
   func largest() async throws {
     let counter = try await peers.share(Counter.self, by: peers.left)
     #expect(await eventually { counter.shared?["total"] != nil })
@@ -126,7 +126,7 @@ struct DescriptionTests {
 
   private func description(of model: SharedModel?) -> String? { model?["@description"]?.description }
 
-  @Test("a model whose fields were all deleted is described again when its program shares it next")
+  @Test("a model whose fields were all deleted is described again when it is shared next")
   func describedAgain() async throws {
     let tool = try peers.right.model("lamp")
     do {
@@ -136,7 +136,7 @@ struct DescriptionTests {
     let before = try #require(await eventually { description(of: tool) != nil } ? description(of: tool) : nil)
     let clear = try tool.write(Proposal(operations: [FieldOperation(.clear, "")]))
     #expect(try await isCommitted(clear) && tool["@description"] == nil)
-    // Whoever still sees the description has no reason to write it.
+    // A peer that still sees the description has no reason to write it.
     let mine = try peers.left.model("lamp")
     #expect(await eventually { description(of: mine) == nil })
     _ = try await peers.share(Lamp.self, by: peers.left)
@@ -152,7 +152,7 @@ struct DescriptionTests {
     if case .committed = await write.outcome { true } else { false }
   }
 
-  @Test("of two that share a model anew at once after its deletion one describes it, and both go on")
+  @Test("of two peers that share a deleted model at the same time one describes it, and both go on")
   func describedAgainByBoth() async throws {
     let tool = try peers.left.model("lamp")
     _ = try tool.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "0.5"))]))
@@ -161,14 +161,14 @@ struct DescriptionTests {
     async let one = peers.share(Lamp.self, by: peers.left)
     async let other = peers.share(WideLamp.self, by: peers.right)
     let (lamp, wide) = try await (one, other)
-    // What one of them shows may be its own write, whose outcome is still to come.
+    // A shown value may be an own write whose outcome is still to come.
     #expect(
       await eventually {
         lamp.shared?["@description"] != nil && lamp.shared?["@description"] == wide.shared?["@description"]
       })
   }
 
-  @Test("a description that means what is declared is no mismatch, however its numbers are written")
+  @Test("a description equivalent to the declaration is no mismatch, however its numbers are written")
   func sameMeaning() async throws {
     let tool = try peers.right.model("lamp")
     let text = """
@@ -184,7 +184,7 @@ struct DescriptionTests {
   }
 
   @Test(
-    "a mismatch is among the model's problems, is a warning in the log once for each that shares, and the hub's status")
+    "a mismatch is a problem of the model, one log warning for each sharing peer, and in the hub's status")
   func mismatch() async throws {
     let lines = Lines()
     let hub = try Hub.embedded()
@@ -203,7 +203,7 @@ struct DescriptionTests {
     #expect(old.status.problems.isEmpty)
   }
 
-  @Test("an enum that lists its cases is described with them, by its raw values, and kept to")
+  @Test("a CaseIterable enum is described with its raw values, and the hub enforces them")
   func enumChoices() async throws {
     let device = try await peers.share(Device.self, by: peers.left)
     #expect(await eventually { device.shared?["mood"] != nil })
@@ -223,7 +223,7 @@ struct DescriptionTests {
     #expect(await eventually { tool["next"]?.description == "2" })
   }
 
-  @Test("a number that is none is called NaN where it is refused")
+  @Test("a refused number that is not a number is called NaN")
   func notANumber() async throws {
     let lamp = try await peers.share(Lamp.self, by: peers.left)
     let error = #expect(throws: FieldError.self) { try lamp.$level.write(.nan) }

@@ -41,7 +41,7 @@ struct EphemeralFieldTests {
     #expect(await eventually { theirs.cursor == 7 })
   }
 
-  @Test("it goes with the peer that wrote it, and its default shows")
+  @Test("an ephemeral field vanishes with its writer, and its default shows")
   func goes() async throws {
     let (mine, theirs) = try await desks()
     mine.cursor = 7
@@ -52,7 +52,7 @@ struct EphemeralFieldTests {
     #expect(theirs.on)
   }
 
-  @Test("another peer's write is refused, and its field falls back")
+  @Test("another peer's write to an ephemeral field is refused and reverted")
   func belongs() async throws {
     let (mine, theirs) = try await desks()
     _ = try await mine.$cursor.write(7).committed
@@ -66,7 +66,7 @@ struct EphemeralFieldTests {
     #expect(await eventually { theirs.cursor == 7 })
   }
 
-  @Test("what is released can be written by others")
+  @Test("a released ephemeral field can be written by other peers")
   func released() async throws {
     let (mine, theirs) = try await desks()
     _ = try await mine.$cursor.write(7).committed
@@ -76,7 +76,7 @@ struct EphemeralFieldTests {
     #expect(await eventually { mine.cursor == 8 })
   }
 
-  @Test("a declared range holds")
+  @Test("a declared range applies to ephemeral fields")
   func range() async throws {
     let (mine, _) = try await desks()
     mine.load = 3
@@ -91,7 +91,7 @@ struct EphemeralFieldTests {
     #expect(theirs.shared?.modelDescription.fields["on"]?.isEphemeral == false)
   }
 
-  @Test("a change takes stored fields only")
+  @Test("a change accepts stored fields only")
   func mixed() async throws {
     let (mine, _) = try await desks()
     #expect(throws: FieldError.mixed(field: "cursor")) {
@@ -113,9 +113,9 @@ struct EphemeralFieldTests {
     #expect(await eventually { theirs.temperature == 21.5 })
   }
 
-  @Test("who shares the model is present, by when it came, with what it says")
+  @Test("presence lists the peers that share the model, in order of arrival, with their announcements")
   func presence() async throws {
-    // Who does not hold the model any more has left it.
+    // A peer leaves a model that it no longer holds.
     let (mine, theirs) = try await desks()
     let here = try await mine.presence(timeout: .seconds(20))
     #expect(await eventually { here.peers.map(\.name) == ["left", "right"] })
@@ -128,7 +128,7 @@ struct EphemeralFieldTests {
     withExtendedLifetime(theirs) {}
   }
 
-  @Test("who looks is told who comes and who goes")
+  @Test("observers of presence are notified of arrivals and departures")
   func comesAndGoes() async throws {
     let mine = try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
     let here = try await mine.presence(timeout: .seconds(20))
@@ -143,7 +143,7 @@ struct EphemeralFieldTests {
     withExtendedLifetime((here, mine)) {}
   }
 
-  @Test("who only reads without types is present too")
+  @Test("a peer that reads a model without types is present too")
   func plainReaders() async throws {
     let model = try right.model("desk")
     let mine = try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
@@ -173,7 +173,7 @@ struct OwnershipTests {
     )
   }
 
-  @Test("the owner's closure sees the model as it would be, and who writes")
+  @Test("the owner's closure receives the resulting model and the writer")
   func sees() async throws {
     let (mine, theirs) = try await desks()
     let received = Protected<[(Bool, String)]>([])
@@ -184,7 +184,7 @@ struct OwnershipTests {
     ownership.release()
   }
 
-  @Test("what it throws is the reason of the refusal")
+  @Test("an error thrown by the owner's closure is the reason of the refusal")
   func refuses() async throws {
     let (mine, theirs) = try await desks()
     let ownership = try await mine.validate { new, _ in if new.on { throw Refused("not at night") } }
@@ -201,7 +201,7 @@ struct OwnershipTests {
     ownership.release()
   }
 
-  @Test("after the release everybody writes freely; so does everybody when the owner is gone")
+  @Test("after an owner's release or end every peer writes freely")
   func released() async throws {
     let (mine, theirs) = try await desks()
     var ownership: Ownership? = try await mine.validate { _, _ in throw Refused("never") }
@@ -216,7 +216,7 @@ struct OwnershipTests {
     #expect(ownership == nil)
   }
 
-  @Test("a second owner is refused, here and elsewhere")
+  @Test("a second owner is refused, in the same peer and in others")
   func second() async throws {
     let (mine, theirs) = try await desks()
     let ownership = try await mine.validate { _, _ in }

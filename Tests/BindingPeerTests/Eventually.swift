@@ -1,4 +1,5 @@
-/// Looks until `condition` holds, for 20 s, and 50 times at least: among many tests at once a pause may take seconds.
+/// Polls until `condition` holds, for 20 s and at least 50 times: among many concurrent tests a pause may take
+/// seconds.
 func eventually(_ condition: () -> Bool) async -> Bool {
   let end = ContinuousClock.now + .seconds(20)
   var looks = 0

@@ -6,13 +6,13 @@ private struct Counted: Model {
   @Field var count = 0
 }
 
-/// A later release, which means something else by the same name.
+/// A later release that gives the same name another type.
 private struct Named: Model {
   @Field var count = "one"
 }
 
-/// What a field falls back to where what stands cannot be shown.
-@Suite("What was refused shows no longer")
+/// What a field falls back to where the current value cannot be shown.
+@Suite("A refused value no longer shows")
 struct FallbackTests {
   private let peers: TwoPeers
 
@@ -27,8 +27,8 @@ struct FallbackTests {
     return counted
   }
 
-  /// Both programs, and the later one again at the other's peer, in a model whose description leaves all free: each may
-  /// write what the other cannot read.
+  /// Both programs, and the later one again at the other's peer, in a model whose description leaves all fields
+  /// free: each may write what the other cannot read.
   private func undescribed() async throws -> (counted: Counted, named: Named, other: Named) {
     let raw = try peers.left.model("lamp")
     let free = FieldOperation(.set, "@description", try FieldValue(text: #"{"fields":{}}"#))
@@ -40,7 +40,7 @@ struct FallbackTests {
     )
   }
 
-  @Test("a refused write goes, also where what stands is of another type: the default shows")
+  @Test("a refused write is reverted to the default where the current value is of another type")
   func refusedOverAnotherType() async throws {
     let counted = try await described()
     let named = try await peers.share(Named.self, by: peers.right)
@@ -59,7 +59,7 @@ struct FallbackTests {
     token.cancel()
   }
 
-  @Test("every place of the field in the program falls back, also one that was tied to it meanwhile")
+  @Test("every reference to the field falls back, also one created meanwhile")
   func refusedInEachPlace() async throws {
     _ = try await described()
     let (first, second) = (
@@ -71,7 +71,7 @@ struct FallbackTests {
     #expect(await eventually { [first, second, third].allSatisfy { $0.count == "one" } })
   }
 
-  @Test("what was committed here stays, where another type comes after it")
+  @Test("a value committed here stays when one of another type follows it")
   func committedStays() async throws {
     let (counted, named, _) = try await undescribed()
     _ = try await named.$count.write("two").committed
@@ -80,14 +80,14 @@ struct FallbackTests {
     #expect(named.count == "two")
   }
 
-  @Test("the last good value that came from another stays, and nothing that was refused after it")
+  @Test("the last good value of another peer stays, and no refused value replaces it")
   func lastGoodStays() async throws {
     let (counted, named, other) = try await undescribed()
     _ = try await other.$count.write("good").committed
     #expect(await eventually { named.count == "good" })
     _ = try await counted.$count.write(8).committed
     #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
-    // Its condition holds for nothing that stands.
+    // Its condition holds for no present value.
     let raw = try peers.right.model("lamp")
     let late = Condition(field: "count", epoch: raw.version.epoch, version: 1)
     let bad = FieldOperation(.set, "count", try FieldValue(text: "\"bad\""))

@@ -2,8 +2,7 @@ import BindingHub
 import BindingModel
 import BindingPeer
 
-/// A transport to a hub of this process that a test can cut, and on which it can hold frames back, or say something
-/// itself.
+/// A transport to a hub of this process that a test can cut, and on which it can drop, change or inject frames.
 final class InterceptingTransport: InProcessTransport {
   private struct State: Sendable {
     var deliver: (@Sendable ([UInt8]) -> Void)?
@@ -19,7 +18,7 @@ final class InterceptingTransport: InProcessTransport {
 
   init(_ hub: Hub) { self.hub = hub }
 
-  /// Cuts the connection, and lets nobody in before `open`.
+  /// Cuts the connection, and refuses new ones until `open`.
   func cut() {
     let ended = state.withLock { state in
       state.isCut = true
@@ -30,15 +29,15 @@ final class InterceptingTransport: InProcessTransport {
 
   func open() { state.withLock { $0.isCut = false } }
 
-  /// Drops what the peer says and this is true of.
+  /// Drops the peer's messages for which this is true.
   func keep(_ keeps: @escaping @Sendable (PeerMessage) -> Bool) { state.withLock { $0.keepsUp = keeps } }
 
-  /// Changes what the hub says, or, with nil, drops it.
+  /// Changes the hub's messages; nil drops a message.
   func change(_ changes: @escaping @Sendable (HubMessage) -> HubMessage?) {
     state.withLock { $0.changesDown = changes }
   }
 
-  /// Says something in the hub's place, to the session that spoke last.
+  /// Sends a message in the hub's place, to the session that sent last.
   func answer(_ message: (SessionID) -> HubMessage) {
     let (deliver, session, start) = state.withLock { ($0.deliver, $0.session, $0.start) }
     deliver?(message(session).encode(start: start))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Levels of the log")
 struct LogLevelTests {
-  @Test("what a new hello mends is told as news, what ends a session for good as an error")
+  @Test("a hub error that a new hello mends is logged as info, one that ends a session permanently as an error")
   func levels() {
     for code in [ErrorCode.closing, .staleStart, .unknownSession] {
       for isFatal in [true, false] { #expect(PeerRuntime.level(of: code, isFatal: isFatal) == .info) }

@@ -10,7 +10,7 @@ private struct Dial: Model {
 
 @Suite("Peers that answer each other")
 struct LoopTests {
-  @Test("two observers that clamp differently end in a refusal that names both, and do not go on for ever")
+  @Test("two observers that clamp differently end in a refusal that names both peers")
   func clamps() async throws {
     let hub = try Hub.embedded()
     let low = try await Peer(name: "low", hub: hub).share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
@@ -35,7 +35,7 @@ struct LoopTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a value is told again if others put it back before a write of this peer's was told")
+  @Test("an observer is notified of a value again if others restore it before an own write was delivered")
   func notifiesAgain() async throws {
     let hub = try Hub.embedded()
     let (mine, theirs) = (Peer(name: "mine", hub: hub), Peer(name: "theirs", hub: hub))

@@ -5,7 +5,7 @@ import BindingProtocol
 import Dispatch
 import Testing
 
-/// What an observer was told, version by version.
+/// The updates that an observer received.
 private final class UpdateRecorder: Sendable {
   private let updates = Protected<[ModelUpdate]>([])
 
@@ -13,7 +13,7 @@ private final class UpdateRecorder: Sendable {
 
   func record(_ update: ModelUpdate) { updates.withLock { $0.append(update) } }
 
-  /// Waits until a version has been told, at most 20 s.
+  /// Waits until a version has been delivered, at most 20 s.
   func wait(for version: Version) async -> Bool {
     let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
     while !all.contains(where: { $0.version >= version }) {
@@ -42,7 +42,7 @@ struct ObservingTests {
     return try await writer.write(Proposal(operations: [FieldOperation(.set, "level", value)])).committed
   }
 
-  @Test("who comes late is told what is there first, then what comes, nothing twice")
+  @Test("a late observer first receives the present state, then each update once")
   func late() async throws {
     let early = UpdateRecorder()
     let earlyToken = reader.observe { update, _ in early.record(update) }
@@ -58,7 +58,7 @@ struct ObservingTests {
     withExtendedLifetime((earlyToken, lateToken)) {}
   }
 
-  @Test("who observes before there is a hub is told what this peer has written already")
+  @Test("an observer without a hub receives the writes that this peer has already made")
   func withoutHub() throws {
     let alone = try Peer(name: "alone", hubs: [HubAddress("ipc:///nowhere/hub.sock")]).model("lamp")
     try alone.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: 1))]))
@@ -70,7 +70,7 @@ struct ObservingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("an observer that begins while others write misses none: its beginning and its updates meet")
+  @Test("an observer that begins during writes misses none and receives none twice")
   func meeting() async throws {
     for round in 0..<50 {
       async let version = set("\(round)")

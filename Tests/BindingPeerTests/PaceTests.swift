@@ -10,7 +10,7 @@ private struct Lamp: Model {
   @Field var count = 0
 }
 
-/// Notes what observers were told, from any thread.
+/// Records what observers receive, on any thread.
 private final class Recorder<Element: Sendable>: Sendable {
   private let elements = Protected<[Element]>([])
   var all: [Element] { elements.withLock { $0 } }
@@ -19,7 +19,7 @@ private final class Recorder<Element: Sendable>: Sendable {
 
 private final class Owner: Sendable {}
 
-/// A queue that stands still until it is let go.
+/// A queue that stands still until it is released.
 private struct StoppedQueue {
   let queue = DispatchQueue(label: "bindbus.test.stopped")
   private let gate = DispatchSemaphore(value: 0)
@@ -47,19 +47,19 @@ struct PaceTests {
 
   private func reader(on lane: Lane = .direct) async throws -> Lamp {
     let lamp = try await readers.share(Lamp.self, id: "lamp", on: lane, timeout: .seconds(20))
-    // The defaults are commits too: those that were proposed here come first.
+    // The defaults are commits too: those proposed here come first.
     #expect(await eventually { lamp.shared?.record("count")?.committed != nil })
     return lamp
   }
 
-  /// Sets the count so often that no commit is folded before it is sent; the version of the last.
+  /// Sets the count N times, each a commit of its own; returns the version of the last.
   private func count(to last: Int) async throws -> Version {
     var version: Version = 0
     for number in 1...last { version = try await writer.$count.write(number).committed }
     return version
   }
 
-  @Test("a lane that is behind is told the newest, and how many commits are in it", .timeLimit(.minutes(5)))
+  @Test("a lagging lane receives the newest value and the number of coalesced commits", .timeLimit(.minutes(5)))
   func latest() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
@@ -75,7 +75,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("with an interval the first change comes at once, the last in its time, and the counts add up")
+  @Test("at an interval the first change arrives immediately, the last in time, and the counts add up")
   func interval() async throws {
     let lamp = try await reader()
     let received = Recorder<ModelChange>()
@@ -89,7 +89,7 @@ struct PaceTests {
     #expect(received.all.dropFirst().allSatisfy { !$0.isBeginning })
   }
 
-  @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(5)))
+  @Test("everyChange delivers one change a commit, uncoalesced, to an observer that keeps up", .timeLimit(.minutes(5)))
   func everyChange() async throws {
     let lamp = try await reader()
     let received = Recorder<ModelChange>()
@@ -101,7 +101,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("past its limit every change folds, says how many, and loses no field", .timeLimit(.minutes(5)))
+  @Test("past its limit everyChange coalesces, counts the commits, and loses no field", .timeLimit(.minutes(5)))
   func everyChangeWithALimit() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
@@ -118,7 +118,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(5)))
+  @Test("a field's everyChange delivers each committed value in order", .timeLimit(.minutes(5)))
   func everyValue() async throws {
     let lamp = try await reader()
     let received = Recorder<[Int]>()
@@ -130,7 +130,7 @@ struct PaceTests {
     #expect(received.all == (0...100).map { [$0, 0] })
   }
 
-  @Test("a field's deadband keeps small changes back, a larger one arrives")
+  @Test("a field's deadband suppresses small changes, and a larger one arrives")
   func deadband() async throws {
     let lamp = try await reader()
     let received = Recorder<Double>()
@@ -142,7 +142,7 @@ struct PaceTests {
     #expect(received.all == [0, 0.25, 0.5])
   }
 
-  @Test("a model's deadband keeps back the numbers that moved little, and nothing else")
+  @Test("a model's deadband suppresses only numbers that changed little")
   func modelDeadband() async throws {
     let lamp = try await reader()
     let received = Recorder<ModelChange>()
@@ -158,7 +158,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("an own write is told at once, its commit not again")
+  @Test("an own write is delivered immediately, and its commit not again")
   func own() async throws {
     let received = Recorder<Double>()
     let token = writer.$level.observe(.everyChange()) { received.record($0) }
@@ -168,7 +168,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("nothing comes after cancel, nor to an owner that is gone; neither is kept alive")
+  @Test("nothing is delivered after cancel or the owner's end, and neither is kept alive")
   func endings() async throws {
     let received = Recorder<Int>()
     let token = writer.$count.observe(.latest(every: .milliseconds(1))) { received.record($0) }
@@ -184,7 +184,7 @@ struct PaceTests {
     #expect(received.all.count == before)
   }
 
-  @Test("whoever observes a field next finds those out whose owner is gone, though it never changed since")
+  @Test("a new observer of a field removes observers whose owner is gone, though the field never changed")
   func silentOrphan() async throws {
     let lamp = try await reader()
     var owner: Owner? = Owner()
@@ -200,10 +200,10 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("what is written in answer at a pace counts on in hops, as in any delivery", .timeLimit(.minutes(5)))
+  @Test("a write in answer to a paced delivery counts hops like any other", .timeLimit(.minutes(5)))
   func hops() async throws {
     let lamp = try await reader()
-    // Each answers the other for ever; the hub ends it as a loop.
+    // Each answers the other endlessly; the hub ends it as a loop.
     let tokens = [
       lamp.$count.observe(.latest(every: .milliseconds(1))) { lamp.count = $0 + 1 },
       writer.$count.observe(.latest(every: .milliseconds(1))) { [writer] in writer.count = $0 + 1 },
@@ -213,7 +213,7 @@ struct PaceTests {
     for token in tokens { token.cancel() }
   }
 
-  @Test("a loop over changes gets the newest and how many commits are in it", .timeLimit(.minutes(5)))
+  @Test("a loop over changes gets the newest value and the number of coalesced commits", .timeLimit(.minutes(5)))
   func changes() async throws {
     let lamp = try await reader()
     var changes = lamp.changes(.latest(every: .milliseconds(5))).makeAsyncIterator()
@@ -228,7 +228,7 @@ struct PaceTests {
     #expect(commits == Int(last - first.version))
   }
 
-  @Test("a loop over a field at every change finds each value", .timeLimit(.minutes(5)))
+  @Test("a loop over a field's everyChange gets each value", .timeLimit(.minutes(5)))
   func values() async throws {
     let lamp = try await reader()
     var values = lamp.$count.values(.everyChange(limit: 1_000)).makeAsyncIterator()

@@ -41,7 +41,7 @@ struct PolicyTests {
     )
   }
 
-  @Test("text: the words of two peers that write at once all stand")
+  @Test("text: the words of two peers that write concurrently all stand")
   func text() async throws {
     let (mine, theirs) = try await notes()
     mine.body = "the cat sat"
@@ -60,7 +60,7 @@ struct PolicyTests {
     #expect(words.filter { ["the", "cat", "sat"].contains($0) } == ["the", "cat", "sat"])
   }
 
-  @Test("text: what a peer types while its own last edit is under way is not lost either")
+  @Test("text: what a peer types while its last edit is in flight is not lost either")
   func typing() async throws {
     let (mine, theirs) = try await notes()
     for letter in 0..<200 {
@@ -84,7 +84,7 @@ struct PolicyTests {
     #expect(await eventually { mine.body == "mine base theirs" && theirs.body == "mine base theirs" })
   }
 
-  @Test("compareAndSet: of two who write on the same value one gets a conflict, with what is there")
+  @Test("compareAndSet: of two writes on the same value one gets a conflict with the current value")
   func compareAndSet() async throws {
     let (mine, theirs) = try await notes()
     // Nothing is delivered to this actor between the two writes.
@@ -97,7 +97,7 @@ struct PolicyTests {
     #expect(conflicts.first?.value == FieldValue(json: .string(mine.owner)))
   }
 
-  @Test("compareAndSet: a peer's own writes one after another are no conflicts")
+  @Test("compareAndSet: successive writes of one peer do not conflict")
   func ownWrites() async throws {
     let (mine, theirs) = try await notes()
     var writes: [PendingWrite] = []
@@ -127,7 +127,7 @@ struct PolicyTests {
     #expect(await eventually { mine.best == 100 && theirs.best == 100 && mine.least == 1 && theirs.least == 1 })
   }
 
-  @Test("union: what anybody put in is there, once; assigning takes nothing out")
+  @Test("union: every inserted element is present once, and assigning removes nothing")
   func unions() async throws {
     let (mine, theirs) = try await notes()
     for number in 0..<50 {
@@ -145,7 +145,7 @@ struct PolicyTests {
     #expect(await eventually { theirs.tags.count == 102 })
   }
 
-  @Test("merge: a closure makes one of two values, and is asked again until it is taken")
+  @Test("merge: a closure combines two values, and is asked again until its result is committed")
   func closures() async throws {
     let (mine, theirs) = try await notes()
     let writes = [try mine.$log.write("a"), try theirs.$log.write("b")]
@@ -154,7 +154,7 @@ struct PolicyTests {
     #expect(["a+b", "b+a"].contains(mine.log))
   }
 
-  @Test("merge: a closure that throws ends the write as a conflict, and the next write goes on")
+  @Test("merge: a closure that throws ends the write as a conflict, and the next write proceeds")
   func closuresThatThrow() async throws {
     struct Strict: Model {
       @Field(policy: .merge { _, _, _ in throw GivingUp() }) var log = ""
@@ -170,7 +170,7 @@ struct PolicyTests {
     #expect(await eventually { mine.other == 1 && theirs.log.hasSuffix("!") })
   }
 
-  @Test("merge: two that can never agree are given up, not tried for ever")
+  @Test("merge: two closures that never agree are given up")
   func closuresThatNeverSettle() async throws {
     struct Wild: Model {
       @Field(policy: .merge { _, mine, theirs in theirs + mine }) var number = 0
@@ -186,14 +186,14 @@ struct PolicyTests {
     #expect(await eventually { mine.number == theirs.number })
   }
 
-  @Test("merge: a closure that is slower than others write is asked 64 times at most, then the write is a conflict")
+  @Test("merge: a closure slower than other writers is asked at most 64 times, then the write is a conflict")
   func closuresThatAreSlow() async throws {
     struct Slow: Model {
       static let askings = Protected(0)
       @Field(
         policy: .merge { _, mine, theirs in
           Slow.askings.withLock { $0 += 1 }
-          // It is as slow as it takes for others to be quicker.
+          // Slow enough for others to be first.
           let end = ContinuousClock.now + .milliseconds(10)
           while ContinuousClock.now < end {}
           return mine + theirs
@@ -225,7 +225,7 @@ struct PolicyTests {
     #expect(await eventually { mine.number == theirs.number && left.status.unconfirmed == 0 })
   }
 
-  @Test("a storm: fifty peers that add to one field by comparison all come to their end, and every one counts once")
+  @Test("a storm: of fifty peers that add to one field by comparison every addition counts once")
   func storm() async throws {
     let hub = hub
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -242,7 +242,7 @@ struct PolicyTests {
     #expect(await eventually { seen.level == 200 })
   }
 
-  @Test("several fields of one change keep their policies, and are still one commit")
+  @Test("several fields of one change keep their policies and are one commit")
   func changes() async throws {
     let (mine, theirs) = try await notes()
     let write = try mine.change {

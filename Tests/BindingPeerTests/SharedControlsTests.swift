@@ -26,7 +26,7 @@ struct SharedControlsTests {
     right = Peer(name: "right", hub: hub)
   }
 
-  @Test("a person's edit in one process is shown by the control in the other, both ways")
+  @Test("a user's edit in one process shows in the control of the other, both ways")
   func acrossPeers() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -61,10 +61,10 @@ struct SharedControlsTests {
     #expect(lamp.level == 0.7)
   }
 
-  @Test("behaviour 13: two references see each other's changes; of two defaults the first stands, and stays")
+  @Test("behaviour 13: two references see each other's changes; of two defaults the first stays")
   func twoReferences() async throws {
     let first = try await left.share(Lamp.self, id: "lamp")
-    // The default is there for others too.
+    // The default has reached others too.
     let seen = try right.model("lamp")
     #expect(await eventually { seen["level"] != nil })
     let second = try await right.share(Dimmer.self, id: "lamp", timeout: .seconds(20))

@@ -10,12 +10,12 @@ private struct Lamp: Model {
   @Field var confirmed = "desk"
 }
 
-/// The same lamp, declared by a program that lets the level be anything.
+/// The same lamp, declared by a program that allows any level.
 private struct WideLamp: Model {
   @Field var level = 0.3
 }
 
-/// What is built on values inside one process, on fields that two processes share.
+/// Tools for values inside one process, on fields that two processes share.
 @Suite("Forms, old values and time on shared fields")
 @MainActor
 struct SharedFormsTests {
@@ -33,7 +33,7 @@ struct SharedFormsTests {
     var last: Double? { all.last?.last }
   }
 
-  @Test("an observer of changes is told what it was told before, for its own writes and another peer's")
+  @Test("an observer of old and new values receives its last value as old, for own and others' writes")
   func oldAndNew() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -48,7 +48,7 @@ struct SharedFormsTests {
     #expect(zip(steps.all, steps.all.dropFirst()).allSatisfy { $0[1] == $1[0] })
   }
 
-  @Test("a debounced field is told once its writer rests, here and at another peer")
+  @Test("a debounced field is delivered once its writer pauses, here and at another peer")
   func debounced() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -59,7 +59,7 @@ struct SharedFormsTests {
     for count in 1...20 { mine.name = String(repeating: "x", count: count) }
     #expect(await eventually { theirs.name.count == 20 && clock.alarms > 0 })
     #expect(seen.withLock { $0 } == ["desk"])
-    // The last may still be on its way to the observers.
+    // The last value may still be on its way to the observers.
     #expect(
       await eventually {
         clock.pass(nanoseconds: 1_000_000_000)
@@ -69,7 +69,7 @@ struct SharedFormsTests {
     withExtendedLifetime(token) {}
   }
 
-  /// A clock that goes only when it is told to.
+  /// A clock that a test advances.
   private final class StoppedClock: Sendable {
     private typealias Alarm = (at: UInt64, work: @Sendable () -> Void)
     private let hand = Protected((now: UInt64(0), alarms: [Alarm]()))
@@ -93,7 +93,7 @@ struct SharedFormsTests {
     }
   }
 
-  @Test("a validated field sends what is valid alone, and follows another peer")
+  @Test("a validated field sends only valid values, and follows another peer")
   func validated() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -112,7 +112,7 @@ struct SharedFormsTests {
     #expect(name.value == "hall" && name.isValid)
   }
 
-  @Test("a rule is asked again when another peer writes the field that it reads")
+  @Test("a validation rule runs again when another peer writes the field that it reads")
   func validatedAgain() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -126,7 +126,7 @@ struct SharedFormsTests {
     #expect(await eventually { theirs.confirmed == "hall" })
   }
 
-  @Test("what the declaration does not allow is the problem of a validated field")
+  @Test("a value that the declaration does not allow is the problem of a validated field")
   func declaration() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let level = Validated(mine.$level, map: NumberText())
@@ -136,7 +136,7 @@ struct SharedFormsTests {
     #expect(level.isValid && mine.level == 0.7)
   }
 
-  /// A form on a field whose description takes less than this program declares.
+  /// A form on a field whose description is narrower than this program's declaration.
   private func wideForm() async throws -> (narrow: Lamp, wide: WideLamp, level: Validated<String>) {
     let narrow = try await right.share(Lamp.self, id: "lamp")
     narrow.level = 0.5
@@ -150,7 +150,7 @@ struct SharedFormsTests {
 
   private static let refusal = "refused: lamp.level: 7 is not in 0...1"
 
-  @Test("what the hub refuses is the problem of the validated field and its form, until another value is taken")
+  @Test("the hub's refusal is the problem of the validated field and its form until another value is accepted")
   func refusedByHub() async throws {
     let (narrow, wide, level) = try await wideForm()
     let (field, hint, form) = (TextField(), Label(), ValidatedForm(level))
@@ -168,7 +168,7 @@ struct SharedFormsTests {
     #expect(level.isValid && field.text == "0.75")
   }
 
-  @Test("a value that the hub refused goes when another peer writes the field, or it is discarded")
+  @Test("a refused value is dropped when another peer writes the field, or when it is discarded")
   func refusedThenFollowed() async throws {
     let (narrow, wide, level) = try await wideForm()
     level.value = "7"
@@ -182,7 +182,7 @@ struct SharedFormsTests {
     #expect(level.value == "0.25" && level.isValid)
   }
 
-  @Test("a slider that writes when it is let go of sends one value to the other peer")
+  @Test("a slider that writes on release sends one value to the other peer")
   func commitOnLeave() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")
@@ -199,7 +199,7 @@ struct SharedFormsTests {
     #expect(steps.all == [[0.3, 0.875]])
   }
 
-  @Test("a text that another peer changes while a person types is that person's to give up")
+  @Test("a text that another peer changes during typing stays until the user gives it up")
   func escape() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")
     let theirs = try await right.share(Lamp.self, id: "lamp")

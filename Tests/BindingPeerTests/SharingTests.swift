@@ -33,7 +33,7 @@ struct SharingTests {
     )
   }
 
-  @Test("a value assigned in one peer shows at once there and soon in the other")
+  @Test("an assigned value shows immediately at its peer and soon at the other")
   func followsAssignments() async throws {
     let (mine, theirs) = try await lamps()
     mine.level = 0.8
@@ -41,7 +41,7 @@ struct SharingTests {
     #expect(await eventually { theirs.level == 0.8 })
   }
 
-  @Test("both write, both follow")
+  @Test("both peers write, and both follow")
   func bothWays() async throws {
     let (mine, theirs) = try await lamps()
     mine.on = true
@@ -50,7 +50,7 @@ struct SharingTests {
     #expect(await eventually { !mine.on })
   }
 
-  @Test("an awaited write tells the version at which it was committed")
+  @Test("an awaited write returns the version of its commit")
   func returnsVersion() async throws {
     let (mine, _) = try await lamps()
     let first = try await mine.$level.write(0.5).committed
@@ -71,7 +71,7 @@ struct SharingTests {
     #expect(await eventually { a["n"]?.description == "1000" && b["n"]?.description == "1000" })
   }
 
-  @Test("update loses nothing, however the two interleave")
+  @Test("interleaved updates lose nothing")
   func updateLosesNothing() async throws {
     let (mine, theirs) = try await lamps()
     _ = try await mine.$level.write(0).committed
@@ -96,7 +96,7 @@ struct SharingTests {
     }.committed
     #expect(version > before)
     #expect(await eventually { theirs.on })
-    // What shows is there a moment before its observers are told.
+    // The new values show shortly before observers are notified.
     #expect(await eventually { seen.withLock { $0.count } > 1 })
     #expect(seen.withLock { $0 } == [[false, false], [true, true]])
     token.cancel()
@@ -107,7 +107,7 @@ struct SharingTests {
     struct Stop: Error {}
     let (mine, _) = try await lamps()
     let shared = try #require(mine.shared)
-    // To share a model writes its description.
+    // Sharing a model writes its description.
     #expect(await eventually { shared.version.version > 0 })
     let version = shared.version.version
     #expect(throws: Stop.self) {
@@ -120,7 +120,7 @@ struct SharingTests {
     #expect(shared.version.version == version)
   }
 
-  @Test("a value outside the declared range is not written, and the status says why")
+  @Test("a value outside the declared range is not written, and the status has the reason")
   func refusesOutOfRange() async throws {
     let (mine, theirs) = try await lamps()
     mine.level = 0.5
@@ -134,13 +134,13 @@ struct SharingTests {
     #expect(reason.contains("0...1") || reason.contains("0.0...1.0"))
   }
 
-  @Test("a value of another type than declared leaves the last good one shown and overwrites nothing")
+  @Test("a value of another type leaves the last good one shown and overwrites nothing")
   func mismatchKeepsLastGood() async throws {
     let (mine, _) = try await lamps()
     mine.level = 0.5
     let raw = try right.model("lamp")
     #expect(await eventually { raw["level"]?.description == "0.5" && raw["label"] != nil })
-    // The hub would refuse it while the description says that a level is a number.
+    // The hub would refuse it while the description declares the level a number.
     try raw.write(
       Proposal(operations: [
         FieldOperation(.set, Names.description, try FieldValue(text: "{}")),
@@ -154,7 +154,7 @@ struct SharingTests {
     #expect(raw["level"]?.description == "\"dim\"")
   }
 
-  @Test("the first to share writes description and defaults, the next finds what is there")
+  @Test("the first peer to share writes description and defaults, and the next finds them")
   func defaultsYield() async throws {
     let (mine, theirs) = try await lamps()
     #expect(await eventually { mine.shared?["level"] != nil })
@@ -166,7 +166,7 @@ struct SharingTests {
     #expect(await eventually { late.shared?.modelDescription.fields["label"]?.type == .string })
   }
 
-  @Test("models below a prefix come and go in a collection")
+  @Test("models below a prefix appear in and vanish from a collection")
   func collection() async throws {
     let lamps = try left.models(Lamp.self, under: "lamps/", on: .direct)
     let kitchen = try await right.share(Lamp.self, id: "lamps/kitchen", on: .direct, timeout: .seconds(20))
@@ -177,7 +177,7 @@ struct SharingTests {
     #expect(await eventually { lamps.ids.isEmpty })
   }
 
-  @Test("what is written without a hub shows at once and is committed when one is there")
+  @Test("a write without a hub shows immediately and is committed once there is one")
   func worksBeforeTheHub() async throws {
     let transport = LateTransport()
     let early = Peer(name: "early", hub: transport)
@@ -192,7 +192,7 @@ struct SharingTests {
   }
 
   @Test(
-    "a name with characters that do something to a terminal, and one that is too long, is made one that a hub takes")
+    "a peer's name is made printable and cut to the hub's limit")
   func fittingName() async {
     let peer = Peer(name: "a\u{1B}[2J\n\u{202E}b", hub: hub)
     #expect(peer.name == "a_[2J__b")
@@ -201,7 +201,7 @@ struct SharingTests {
     #expect(Peer(name: "e" + String(repeating: "\u{301}", count: 60), hub: hub).name.utf8.count == 63)
   }
 
-  @Test("closing waits for outcomes and names what is left without one")
+  @Test("closing waits for outcomes and names the writes left without one")
   func closeNamesWhatIsLeft() async throws {
     let early = Peer(name: "early", hub: LateTransport())
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
@@ -213,7 +213,7 @@ struct SharingTests {
     }
   }
 
-  @Test("a closed peer gives no model, collection or presence: each call throws that it has stopped")
+  @Test("a closed peer's model, collection and presence calls throw that it has stopped")
   func closedPeer() async throws {
     let lamp = try await left.share(Lamp.self, id: "lamp", on: .direct)
     await left.close()
@@ -228,7 +228,7 @@ struct SharingTests {
     await #expect(throws: WriteError.stopped(.closed)) { try await lamp.$level.update { $0 } }
   }
 
-  @Test("closing returns once what was written has its outcome")
+  @Test("closing returns once all writes have outcomes")
   func closingWaits() async throws {
     let (mine, theirs) = try await lamps()
     let writes = try (1...100).map { try mine.$level.write(Double($0) / 100) }
@@ -237,7 +237,7 @@ struct SharingTests {
     #expect(await eventually { theirs.level == 1 })
   }
 
-  @Test("closing waits for what is written once all else has its outcome")
+  @Test("closing also waits for writes made once all others have outcomes")
   func closingWaitsForMore() async throws {
     let transport = InterceptingTransport(hub)
     let left = Peer(name: "left", hub: transport)
@@ -251,7 +251,7 @@ struct SharingTests {
       isOver.withLock { $0 = true }
       for level in 1...100 { mine.level = Double(level) / 100 }
     }
-    // A status may skip what was over before it was told: the write is held until it has been seen under way.
+    // A status may skip a write that ended before its delivery: the write is held until it was seen in flight.
     transport.cut()
     mine.level = 0.8
     #expect(await eventually { isUnderWay.withLock { $0 } })
@@ -262,7 +262,7 @@ struct SharingTests {
     token.cancel()
   }
 
-  @Test("a model nobody holds any more is left")
+  @Test("a model that is no longer held is left")
   func leavesWhatNobodyHolds() async throws {
     var model: SharedModel? = try left.model("passing")
     #expect(await model?.whenCurrent(timeout: .seconds(20)) == true)

@@ -10,7 +10,7 @@ private struct Lamp: Model {
   @Field(0...1) var level = 0.3
 }
 
-@Suite("Who observes a status")
+@Suite("Observing a status")
 struct StatusObservingTests {
   private let hub: Hub
   private let transport: InterceptingTransport
@@ -47,7 +47,7 @@ struct StatusObservingTests {
     token.cancel()
   }
 
-  @Test("they come on the model's lane, once a turn, after the turn's values")
+  @Test("statuses arrive on the model's lane, once a turn, after the turn's values")
   func lane() async throws {
     let queue = DispatchQueue(label: "status-test")
     let lane = Lane.queue(queue)
@@ -68,7 +68,7 @@ struct StatusObservingTests {
     #expect(await eventually { !peer.status.isLive })
     queue.sync {
       received.withLock { $0.removeAll() }
-      // The lane is busy: it is given the newest.
+      // The lane is busy: it gets the newest.
       lamp.level = 0.5
       lamp.level = 0.6
       #expect(received.withLock { $0 } == ["0.5", "unconfirmed 1", "0.6"])
@@ -85,7 +85,7 @@ struct StatusObservingTests {
     for token in tokens { token.cancel() }
   }
 
-  @Test("a label shows them, and an async loop ends when the awaited one is there")
+  @Test("a label shows a status, and an async loop ends at the awaited one")
   @MainActor
   func labelAndLoop() async throws {
     let lamp = try await share(peer, on: .main)
@@ -101,7 +101,7 @@ struct StatusObservingTests {
     #expect(label.text?.hasPrefix("current") == true)
   }
 
-  @Test("a field that is not shared says so, and whoever observes it follows it into the model")
+  @Test("a field that is not shared is `local`, and its observers follow it into a model")
   func local() async throws {
     let lamp = Lamp()
     let received = Protected<[FieldStatus]>([])
@@ -112,7 +112,7 @@ struct StatusObservingTests {
     token.cancel()
   }
 
-  @Test("with the last observer's end nothing is told any more")
+  @Test("after the last observer's end no status is delivered")
   func ends() async throws {
     let lamp = try await share(peer)
     let count = Protected(0)

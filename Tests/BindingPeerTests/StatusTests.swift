@@ -38,7 +38,7 @@ struct StatusTests {
 
   private func isCurrent(_ status: FieldStatus) -> Bool { if case .current = status { true } else { false } }
 
-  /// Statuses without what differs from run to run.
+  /// Statuses without the parts that differ from run to run.
   private func kinds(_ statuses: [FieldStatus]) -> [String] {
     statuses.map { status in
       switch status {
@@ -49,7 +49,7 @@ struct StatusTests {
     }
   }
 
-  @Test("a write is pending, then in flight, then current; no status is told twice in a row")
+  @Test("a write is pending, then in flight, then current; no status is delivered twice in a row")
   func write() async throws {
     let lamp = try await share(peer)
     let received = Protected<[FieldStatus]>([])
@@ -66,7 +66,7 @@ struct StatusTests {
     token.cancel()
   }
 
-  @Test("without a hub a write is pending since it was made, by a clock of this process")
+  @Test("a write without a hub is pending since it was made, by a clock of this process")
   func pendingSince() async throws {
     let lamp = try await share(peer)
     transport.cut()
@@ -105,7 +105,7 @@ struct StatusTests {
     for token in tokens { token.cancel() }
   }
 
-  @Test("a write that the hub puts off says why, until it is sent again")
+  @Test("a deferred write reports its reason until it is resent")
   func hold() async throws {
     let lamp = try await share(peer)
     let proposed = Protected(0)
@@ -137,7 +137,7 @@ struct StatusTests {
     token.cancel()
   }
 
-  @Test("a refusal says why and what stands, until the next value")
+  @Test("a refusal reports its reason and the current value, until the next value")
   func refusal() async throws {
     _ = try await share(other)
     let lamp = try await share(peer)
@@ -152,7 +152,7 @@ struct StatusTests {
     #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
     wide.level = 0.5
     #expect(await eventually { received.withLock { $0.last?.description.hasPrefix("declared as") } == true })
-    // What is left is that the two programs declare the field otherwise.
+    // What remains is that the two programs declare the field differently.
     guard case .describedOtherwise? = wide.status.problems["level"], wide.status.problems.count == 1 else {
       Issue.record("problems are \(wide.status.problems)")
       return
@@ -160,7 +160,7 @@ struct StatusTests {
     token.cancel()
   }
 
-  @Test("an assignment that the declaration does not allow says so, with the value that stands")
+  @Test("an assignment that the declaration does not allow reports the reason and the current value")
   func refusedHere() async throws {
     let lamp = try await share(peer)
     let received = Protected<[FieldStatus]>([])
@@ -176,7 +176,7 @@ struct StatusTests {
     token.cancel()
   }
 
-  @Test("a lost comparison says what the other has written")
+  @Test("a lost comparison reports the other peer's value")
   func conflict() async throws {
     let (theirs, mine) = (try await share(other), try await share(peer))
     transport.cut()
@@ -189,7 +189,7 @@ struct StatusTests {
     #expect(current?.description == "\"them\"")
   }
 
-  @Test("a write that expires says so")
+  @Test("an expired write is reported as given up")
   func expiry() async throws {
     let (theirs, mine) = (try await share(other), try await share(peer))
     let received = Protected<[FieldStatus]>([])
@@ -242,7 +242,7 @@ struct StatusTests {
     #expect("\(peer.status)" == "stopped: closed")
   }
 
-  @Test("a field that others describe otherwise says so, with both")
+  @Test("a field described differently reports a mismatch with both rules")
   func mismatch() async throws {
     let lamp = try await share(other)
     let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))

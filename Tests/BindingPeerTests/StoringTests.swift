@@ -6,9 +6,9 @@ import Dispatch
 import Foundation
 import Testing
 
-/// A store with a thread of its own that takes, fails or ends as the test says.
+/// A store with its own thread that stores, fails or ends under the test's control.
 private final class GatedStore: Store {
-  /// What the test turns, and what it sees.
+  /// The test's control and view of the store.
   final class Gate: @unchecked Sendable {  // SAFETY: what changes is touched only while `condition` is held
     private let condition = NSCondition()
     private var isOpen = true
@@ -28,7 +28,7 @@ private final class GatedStore: Store {
     func open() { locked { isOpen = true } }
     func fail() { locked { shallFail = true } }
     func replace() { locked { shallBeReplaced = true } }
-    /// How many batches each append had that has begun.
+    /// The number of batches of each append that has begun.
     var appends: [Int] { locked { counts } }
     var openings: Int { locked { opened } }
 
@@ -107,10 +107,10 @@ struct StoringTests {
     return lamp
   }
 
-  /// Returns when the hub has read and answered all that this peer has said.
+  /// Returns when the hub has read and answered everything that this peer has sent.
   private func settle(_ peer: Peer) async { #expect(await peer.ping(timeout: .seconds(20)) != nil) }
 
-  @Test("nothing is shown elsewhere or acknowledged before the store has it, and the hub answers meanwhile")
+  @Test("nothing shows elsewhere or is acknowledged before it is stored, and the hub answers meanwhile")
   func storedFirst() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let before = gate.appends.count
@@ -126,7 +126,7 @@ struct StoringTests {
     #expect(await eventually { theirs.level == 0.8 })
   }
 
-  @Test("what is decided while one append is under way is appended together")
+  @Test("decisions made during one append are appended together")
   func gathers() async throws {
     var lamps: [Lamp] = []
     for number in 0..<6 { lamps.append(try await share(desk, "lamp\(number)")) }
@@ -143,7 +143,7 @@ struct StoringTests {
     #expect(gate.appends.dropFirst(before) == [1, 5])
   }
 
-  @Test("a store that fails ends the hub, which tells why, and nothing of what it had not stored is acknowledged")
+  @Test("a failing store ends the hub with its reason, and nothing unstored is acknowledged")
   func fails() async throws {
     let mine = try await share(desk)
     gate.fail()
@@ -164,7 +164,7 @@ struct StoringTests {
     #expect(mine.level == 0.8)
   }
 
-  @Test("a store that was put back is opened again, and peers go on with it")
+  @Test("a replaced store is opened again, and peers continue with it")
   func replaced() async throws {
     let mine = try await share(desk)
     gate.replace()

@@ -31,7 +31,7 @@ struct TrackedFieldsTests {
     return lamp
   }
 
-  /// How often one tracked reading is told of a change.
+  /// Counts the change notifications of one tracked reading.
   private func track<Value>(_ read: () -> Value) -> Protected<Int> {
     let notified = Protected(0)
     withObservationTracking {
@@ -42,9 +42,9 @@ struct TrackedFieldsTests {
     return notified
   }
 
-  @Test("a tracked field tells once of the next change, made here or elsewhere, and finds the new value")
+  @Test("a tracked field notifies once of the next change, here or elsewhere, when the new value shows")
   func fields() async throws {
-    // On the lane: what is assigned there is told before the assignment returns.
+    // On the lane: an assignment there notifies before it returns.
     let queue = DispatchQueue(label: "tracked")
     let (mine, theirs) = (try await share(peer, on: .queue(queue)), try await share(other))
     let reads: [@Sendable () -> Double] = [
@@ -80,7 +80,7 @@ struct TrackedFieldsTests {
     #expect(notified.withLock { $0 } == 1)
   }
 
-  @Test("a change of several fields tells once, when all of them show")
+  @Test("a change of several fields notifies once, when all of them show")
   func oneCommit() async throws {
     let (mine, theirs) = (try await share(peer), try await share(other))
     let found = Protected<[String]>([])
@@ -98,7 +98,7 @@ struct TrackedFieldsTests {
   }
 
   @Test(
-    "what was read ahead of the lane is told if it falls back before the lane tells of it, and is not if it stays",
+    "a value read ahead of the lane notifies only if it falls back before the lane delivers it",
     arguments: [true, false])
   func readAhead(isFallingBack: Bool) async throws {
     let queue = DispatchQueue(label: "tracked")
@@ -114,7 +114,7 @@ struct TrackedFieldsTests {
     #expect(lamp.level == (isFallingBack ? 0.3 : 0.8))
   }
 
-  @Test("Observations gives the values of a field, to the last")
+  @Test("Observations delivers the values of a field, to the last")
   @MainActor
   func observations() async throws {
     let (mine, theirs) = (try await share(peer, on: .main), try await share(other))
@@ -136,7 +136,7 @@ struct TrackedFieldsTests {
     #expect(found == [0.3, 0.5, 1])
   }
 
-  @Test("a derived value follows the fields that it reads, at once where they show")
+  @Test("a derived value follows the fields that it reads as soon as they show")
   func derived() async throws {
     let queue = DispatchQueue(label: "tracked")
     let mine = try await share(peer, on: .queue(queue))
@@ -188,7 +188,7 @@ struct TrackedFieldsTests {
     token.cancel()
   }
 
-  @Test("the statuses of fields, models and peers are tracked, and let go of once they told")
+  @Test("the statuses of fields, models and peers are tracked, and released once they notified")
   func statuses() async throws {
     let lamp = try await share(peer)
     let model = try #require(lamp.shared)
@@ -205,7 +205,7 @@ struct TrackedFieldsTests {
     #expect(peer.unconfirmed == 1)
     transport.keep { _ in false }
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
-    // Who has told is looked at once more, and then no more.
+    // A reporter that has notified is checked once more, and then released.
     lamp.level = 0.7
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
     #expect(await eventually { model.staged.withLock { $0.reporters.isEmpty } })
@@ -213,7 +213,7 @@ struct TrackedFieldsTests {
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
   }
 
-  @Test("what is read without types is tracked, told of what concerns it, and let go of once it told")
+  @Test("untyped reads are tracked, notified of relevant changes only, and released after the notification")
   func untyped() async throws {
     let (mine, theirs) = (try await share(peer), try await share(other))
     let model = try #require(mine.shared)
@@ -235,7 +235,7 @@ struct TrackedFieldsTests {
     #expect(ofLevel.withLock { $0 } == 1 && ofAll.withLock { $0 } == 1)
   }
 
-  @Test("a derived value follows statuses, and is right before it is told")
+  @Test("a derived value follows statuses, and is right before its notification")
   func derivedStatuses() async throws {
     let queue = DispatchQueue(label: "tracked")
     let lamp = try await share(peer, on: .queue(queue))
@@ -254,7 +254,7 @@ struct TrackedFieldsTests {
     token.cancel()
   }
 
-  @Test("who is there is tracked")
+  @Test("presence is tracked")
   func presence() async throws {
     let lamp = try await share(peer)
     let here = try await lamp.presence(timeout: .seconds(20))

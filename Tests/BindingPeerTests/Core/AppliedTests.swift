@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-@Suite("A session that waits for others, and says what it has")
+@Suite("A session that waits for others, and reports its versions")
 struct AppliedTests {
   private var bench = PeerBench()
 
@@ -27,7 +27,7 @@ struct AppliedTests {
 
   private func ask(_ version: Version) -> HubMessage { .ask(AskApplied(epoch: bench.epoch, version: version)) }
 
-  @Test("asks the hub at once, and tells what it answers, once")
+  @Test("a barrier asks the hub immediately, and reports its answer once")
   mutating func answered() throws {
     bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
     let (id, drain) = wait(count: 3)
@@ -39,7 +39,7 @@ struct AppliedTests {
     #expect(bench.hub(awaited(asked.request, .complete, applied: 3, of: 3)).barriers.isEmpty)
   }
 
-  @Test("tells who has not, and why the hub does not wait")
+  @Test("a barrier reports the missing peers, and why the hub does not wait")
   mutating func notComplete() throws {
     bench.live()
     let cases: [(Awaited.End, BarrierEnd)] = [
@@ -52,7 +52,7 @@ struct AppliedTests {
     }
   }
 
-  @Test("waits for a hub, and asks it for the time that is left")
+  @Test("a barrier waits for a hub, and asks it for the remaining time")
   mutating func later() throws {
     bench.join()
     #expect(wait().drain.awaits.isEmpty)
@@ -61,7 +61,7 @@ struct AppliedTests {
     #expect(drain.awaits.map(\.timeoutMilliseconds) == [1_500])
   }
 
-  @Test("asks again after a reconnect, under another number")
+  @Test("a barrier asks again after a reconnect, under another request number")
   mutating func reconnected() throws {
     bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
     let first = try #require(wait().drain.awaits.first)
@@ -74,7 +74,7 @@ struct AppliedTests {
     #expect(bench.hub(awaited(second.request, .complete, applied: 1)).barriers.count == 1)
   }
 
-  @Test("gives up when its time is over without a hub, and a second later when a hub was asked")
+  @Test("a barrier ends at its timeout without a hub, and a second later when a hub was asked")
   mutating func noAnswer() {
     bench.join()
     _ = wait(timeoutMilliseconds: 300)
@@ -87,7 +87,7 @@ struct AppliedTests {
     #expect(bench.wait(1).barriers.map(\.end) == [.noAnswer])
   }
 
-  @Test("sends no new kind to a hub that did not name it, and says that the hub is too old")
+  @Test("a barrier sends nothing to a hub without the capability, and reports it as too old")
   mutating func oldHub() {
     bench.capabilities = []
     bench.live()
@@ -95,7 +95,7 @@ struct AppliedTests {
     #expect(drain.awaits.isEmpty && drain.barriers.map(\.end) == [.hubTooOld])
   }
 
-  @Test("ends with the session, and with another epoch")
+  @Test("a barrier ends with the session, and with another epoch")
   mutating func ends() {
     bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
     _ = wait()
@@ -108,7 +108,7 @@ struct AppliedTests {
     #expect(wait().drain.barriers.map(\.end) == [.stopped(.closed)])
   }
 
-  @Test("ends with the model that is left")
+  @Test("a barrier ends when its model is left")
   mutating func left() {
     bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
     _ = wait()
@@ -116,7 +116,7 @@ struct AppliedTests {
     #expect(drain.barriers.map(\.end) == [.notJoined])
   }
 
-  @Test("answers the hub's question at once when it has the version, with its digest")
+  @Test("a session answers the hub's question immediately when it has the version, with its digest")
   mutating func reports() throws {
     bench.live(
       version: 12,
@@ -129,7 +129,7 @@ struct AppliedTests {
     #expect(bench.wait(100).reports.isEmpty)
   }
 
-  @Test("answers a question for a later version as soon as that is here, each of several")
+  @Test("a session answers questions for later versions as soon as each is there")
   mutating func reportsLater() {
     bench.live(version: 1, [Entry(name: "level", value: "0.8", version: 1)])
     #expect(bench.hub(ask(2)).reports.isEmpty)
@@ -139,7 +139,7 @@ struct AppliedTests {
     #expect(bench.hub(bench.commits(after: 3, [[0: "2"]], names: NamesRun(first: 1))).reports.isEmpty)
   }
 
-  @Test("that differed from the hub at the same version heals, and says so unasked, counted within the session")
+  @Test("a session that heals a divergence reports it unasked, counted within the session")
   mutating func healed() throws {
     let fields = [Entry(name: "level", value: "0.8", version: 12)]
     bench.live(version: 12, fields)
@@ -153,7 +153,7 @@ struct AppliedTests {
     #expect(bench.hub(ask(1)).reports.map(\.healed) == [0])
   }
 
-  @Test("reports nothing unasked to a hub that does not know reports")
+  @Test("a session reports nothing unasked to a hub that does not know reports")
   mutating func healedSilently() {
     bench.capabilities = []
     let fields = [Entry(name: "level", value: "0.8", version: 12)]

@@ -1,16 +1,16 @@
 import BindingPeer
 import Testing
 
-@Suite("What has not been sent folds")
+@Suite("Unsent writes are coalesced")
 struct CoalescingTests {
-  /// A session that has never seen a hub.
+  /// A session that has never had a hub.
   func alone(_ options: SessionOptions = SessionOptions()) -> PeerBench {
     var bench = PeerBench(options: options)
     bench.join()
     return bench
   }
 
-  @Test("before any hub a write shows, and waits")
+  @Test("a write before any hub shows, and waits")
   func showsAlone() throws {
     var bench = alone()
     let drain = try bench.write(.set(["level": "0.8"])).drain
@@ -18,7 +18,7 @@ struct CoalescingTests {
     #expect(bench.live().numbers == [1])
   }
 
-  @Test("a plain set replaces an earlier one of all whose fields it sets; that one ends as superseded")
+  @Test("a plain set supersedes an earlier one whose fields it all sets")
   func replaces() throws {
     var bench = alone()
     let first = try bench.set(["level": "1"])
@@ -30,7 +30,7 @@ struct CoalescingTests {
     #expect(bench.live().proposals.map { $0.operations.count } == [2, 1])
   }
 
-  @Test("a plain set does not reach across an add, a default or a delete of its field")
+  @Test("a plain set does not supersede across an add, a default or a delete of its field")
   func notAcross() throws {
     for between in [Proposal.one(.add, "level", "1"), .one(.setIfAbsent, "level", "1"), .one(.delete, "level")] {
       var bench = alone()
@@ -41,7 +41,7 @@ struct CoalescingTests {
     }
   }
 
-  @Test("a plain set of several fields stays as long as something else lies over one of them")
+  @Test("a plain set of several fields stays while another write overlays one of them")
   func coveredInPart() throws {
     var bench = alone()
     try bench.set(["a": "1", "b": "1"])
@@ -50,7 +50,7 @@ struct CoalescingTests {
     #expect(bench.live().numbers == [1, 2, 3])
   }
 
-  @Test("an add and a guarded set replace nothing")
+  @Test("an add and a guarded set supersede nothing")
   func othersReplaceNothing() throws {
     var bench = alone()
     try bench.set(["level": "1"])
@@ -67,20 +67,20 @@ struct CoalescingTests {
     return proposal
   }
 
-  @Test("a plain set does not reach across a compare-and-set: not of its field, nor of another on the condition of its")
+  @Test("a plain set does not supersede across a compare-and-set that writes its field or depends on it")
   func notAcrossConditions() throws {
     for between in [guarded(["level": "2"], on: "level"), guarded(["on": "true"], on: "level")] {
       var bench = alone()
       try bench.set(["level": "1"])
       try bench.write(between)
       #expect(try bench.write(.set(["level": "3"])).drain.settled.isEmpty)
-      // What follows the condition folds among itself.
+      // Writes after the condition coalesce among themselves.
       #expect(try bench.write(.set(["level": "4"])).drain.outcomes == [.superseded])
       #expect(bench.live().numbers == [1, 2, 3])
     }
   }
 
-  @Test("a plain set does not reach across any merge of its field, and comes after it", arguments: Verb.allCases)
+  @Test("a plain set does not supersede across a merge of its field, and follows it", arguments: Verb.allCases)
   func notAcrossMerges(_ verb: Verb) throws {
     let operands: [Verb: String?] = [
       .add: "1", .max: "1", .min: "1", .union: "[1]", .delete: nil, .setIfAbsent: "1", .clear: nil,
@@ -95,18 +95,18 @@ struct CoalescingTests {
   }
 
   @Test(
-    "a set that covers a part of an earlier one replaces nothing, nor does one that covers it together with another")
+    "a set that covers a part of an earlier one supersedes nothing, nor does one that covers it only with another")
   func partialOverlap() throws {
     var bench = alone()
     try bench.set(["a": "1", "b": "1"])
     #expect(try bench.write(.set(["b": "2", "c": "2"])).drain.settled.isEmpty)
-    // The first one's b lies under the second's: it stays whole, and the second goes.
+    // The first one's b lies under the second's: the first stays whole, and the second is superseded.
     #expect(try bench.write(.set(["a": "3", "b": "3", "c": "3"])).drain.settled.count == 1)
     let sent = bench.live().proposals
     #expect(sent.map { $0.operations.count } == [2, 3])
   }
 
-  /// Writes by rules; the outcomes that came of it.
+  /// Writes by rules; returns the resulting outcomes.
   private func write(
     _ fields: [String: String], _ rules: [String: RuledWrite] = [:], to bench: inout PeerBench
   ) throws -> [Outcome] {
@@ -115,7 +115,7 @@ struct CoalescingTests {
     }.outcomes
   }
 
-  @Test("a plain set and one that its field's policy compares do not replace each other; two that are compared do")
+  @Test("a plain set and a compared set do not supersede each other; two compared sets do")
   func notAcrossRules() throws {
     var bench = alone()
     let compared = ["level": RuledWrite(.compareAndSet, base: json("1"))]
@@ -126,7 +126,7 @@ struct CoalescingTests {
     #expect(bench.session.unconfirmed == 3)
   }
 
-  @Test("a plain set is not put into one that another field may end as a conflict")
+  @Test("a plain set is not merged into a set that another field may end as a conflict")
   func notIntoACondition() throws {
     var bench = alone()
     let compared = ["b": RuledWrite(.compareAndSet, base: nil)]
@@ -135,7 +135,7 @@ struct CoalescingTests {
     #expect(bench.session.unconfirmed == 2)
   }
 
-  @Test("however many sets of one field are written before there is a hub, one is sent, and each has its outcome")
+  @Test("of N sets of one field before there is a hub, one is sent, and each has its outcome")
   func manyCoalesce() throws {
     var bench = alone()
     var outcomes: [Outcome] = []
@@ -144,7 +144,7 @@ struct CoalescingTests {
     #expect(bench.live().proposals.map { $0.operations[0].value } == [json("1000")])
   }
 
-  @Test("what has a number is never replaced, whatever becomes of the connection")
+  @Test("a numbered write is never superseded, whatever happens to the connection")
   func numberedStays() throws {
     var bench = PeerBench()
     bench.live()
@@ -156,7 +156,7 @@ struct CoalescingTests {
     #expect(sent.map { $0.operations[0].value } == [json("1"), json("2")])
   }
 
-  @Test("a write that was never sent can be given up; it ends as expired and shows no longer")
+  @Test("a withdrawn unsent write ends as expired and no longer shows")
   func withdrawn() throws {
     var bench = alone()
     let id = try bench.set(["level": "1"])
@@ -169,7 +169,7 @@ struct CoalescingTests {
     #expect(bench.live().numbers.isEmpty)
   }
 
-  @Test("the outbox holds so many writes and so many bytes; past that a write throws and shows nothing")
+  @Test("a write past the outbox's limit of writes or bytes throws and shows nothing")
   func bounded() throws {
     var options = SessionOptions()
     options.maxOutboxWrites = 2
@@ -186,7 +186,7 @@ struct CoalescingTests {
     #expect(throws: WriteError.self) { for name in ["a", "b", "c", "d"] { try narrow.set([name: "1"]) } }
   }
 
-  @Test("what the hub's limits do not allow is refused here, and names the limit")
+  @Test("a write past the hub's limits throws and names the limit")
   func limits() throws {
     var limits = Limits()
     limits.maxValueBytes = 10
@@ -203,7 +203,7 @@ struct CoalescingTests {
     #expect(bench.session.unconfirmed == 0 && bench.shown("a") == nil)
   }
 
-  @Test("a write that cannot be one is refused here")
+  @Test("a malformed write throws")
   func malformed() throws {
     var bench = alone()
     let twice = Proposal(operations: [FieldOperation(.set, "a", json("1")), FieldOperation(.set, "a", json("2"))])

@@ -10,7 +10,7 @@ struct CornerTests {
     return bench
   }
 
-  @Test("own earlier commit does not make an old plain set conflict")
+  @Test("an own earlier commit does not make an old plain set conflict")
   func ownEarlier() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -23,7 +23,7 @@ struct CornerTests {
     #expect(drain.proposals.first { $0.number == 2 }?.conditions.isEmpty == true)
   }
 
-  @Test("one outcome although the frame could not be applied")
+  @Test("a write has one outcome although the frame could not be applied")
   func oneOutcome() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -35,7 +35,7 @@ struct CornerTests {
     #expect(first.settled.count + second.settled.count == 1)
   }
 
-  @Test("a plain set is not replaced across a guard on its field")
+  @Test("a plain set does not supersede across a guard on its field")
   func acrossGuard() throws {
     var bench = PeerBench()
     bench.join()
@@ -46,7 +46,7 @@ struct CornerTests {
     #expect(try bench.write(.set(["a": "2"])).drain.settled.isEmpty)
   }
 
-  @Test("a full outbox still takes a write that replaces another")
+  @Test("a full outbox still accepts a write that supersedes another")
   func fullOutboxCoalesces() throws {
     var options = SessionOptions()
     options.maxOutboxWrites = 1
@@ -56,7 +56,7 @@ struct CornerTests {
     #expect(throws: Never.self) { try bench.set(["a": "2"]) }
   }
 
-  @Test("a condition on a field that a snapshot did not name")
+  @Test("a condition on a field absent from a snapshot names the snapshot's version")
   func absent() throws {
     var bench = followed()
     bench.lose()
@@ -64,7 +64,7 @@ struct CornerTests {
     #expect(bench.session.fieldRecord("lamp", "on")?.version == 8)
   }
 
-  @Test("local update keeps the hops of the proposal")
+  @Test("a local update keeps the hops of its proposal")
   func localHops() throws {
     var bench = followed()
     let proposal = Proposal(operations: [FieldOperation(.set, "on", json("false"))], hops: 4)
@@ -95,7 +95,7 @@ struct CornerTests {
     #expect(sizes.allSatisfy { $0 <= 1_000 })
   }
 
-  @Test("add of no number is refused here")
+  @Test("an add of a non-number throws")
   func notANumber() throws {
     var bench = followed()
     #expect(throws: WriteError.notANumber(field: "level", problem: #""x" is no finite number, which add takes"#)) {

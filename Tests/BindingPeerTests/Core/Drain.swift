@@ -1,6 +1,6 @@
 import BindingPeer
 
-/// What a session wanted done in one drain, sorted.
+/// The actions of a session in one drain, by kind.
 struct Drain {
   var order: [String] = []
   var updates: [ModelUpdate] = []
@@ -64,7 +64,7 @@ struct Drain {
   }
 
   var joins: [Join] { sent.flatMap { message -> [Join] in if case .join(let joins) = message { joins } else { [] } } }
-  /// The first model asked for; `none` where there is none, which no expectation fits.
+  /// The first join; `none` if there is no join, which no expectation matches.
   var join: Join { joins.first ?? Join(request: 0, model: "none") }
   var request: UInt32 { join.request }
   var proposals: [NumberedProposal] {
@@ -77,7 +77,7 @@ struct Drain {
   var hellos: [Hello] { sent.compactMap { if case .hello(let hello) = $0 { hello } else { nil } } }
   var asksHeads: Bool { sent.contains(.askHeads) }
   var outcomes: [Outcome] { settled.map(\.outcome) }
-  /// The changes of the one update, as `field old new`.
+  /// The changes of all updates, as `field old new`.
   var changes: [String] {
     updates.flatMap(\.changes).map { "\($0.field) \($0.old?.description ?? "-") \($0.new?.description ?? "-")" }
   }

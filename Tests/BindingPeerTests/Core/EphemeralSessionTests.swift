@@ -6,7 +6,7 @@ import Testing
 struct EphemeralSessionTests {
   private static let ephemeralLamp = "@ephemeral/lamp"
 
-  /// Joined, current, in the life of this start, with what the snapshot holds.
+  /// Joined and current, in the epoch of this start, with the snapshot's fields.
   private func present(keepsOutbox: Bool = false, _ fields: [Entry] = []) -> PeerBench {
     var bench = opened(keepsOutbox: keepsOutbox)
     catchUp(&bench, bench.welcome().request, fields)
@@ -41,7 +41,7 @@ struct EphemeralSessionTests {
     try bench.write(.set([field: value]), to: Self.ephemeralLamp).drain
   }
 
-  /// The hub starts again: one write is under way then, which makes the field show this.
+  /// Restarts the hub and expects one write in flight, which makes the field show this value.
   private func expectClaim(of cursor: String, _ bench: inout PeerBench) {
     bench.lose()
     bench.open()
@@ -51,7 +51,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.unconfirmed == 1)
   }
 
-  @Test("a hub that does not know ephemeral models is not asked for one")
+  @Test("a hub without ephemeral models is not asked for one")
   func oldHub() {
     var bench = PeerBench()
     bench.join(Self.ephemeralLamp)
@@ -68,7 +68,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.version(of: Self.ephemeralLamp).epoch == Epoch(bench.start))
   }
 
-  @Test("heads that name the log's epoch do not send it back to join")
+  @Test("heads that name the log's epoch do not make an ephemeral model join again")
   func heads() {
     var bench = present()
     let head = ModelHead(topic: PeerBench.lamp, version: 0, digest: 0)
@@ -76,7 +76,7 @@ struct EphemeralSessionTests {
     #expect(drain.joins.isEmpty)
   }
 
-  @Test("an outcome that names the log's epoch acknowledges what was written here")
+  @Test("an outcome that names the log's epoch acknowledges an ephemeral write")
   func outcomes() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -84,7 +84,7 @@ struct EphemeralSessionTests {
     #expect(drain.settled.map(\.1) == [.committed(epoch: Epoch(bench.start), version: 1)])
   }
 
-  @Test("after a new welcome it claims again what it wrote, and shows it all the time")
+  @Test("after a new welcome a session claims its ephemeral fields again, and shows them throughout")
   func claims() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -105,7 +105,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
   }
 
-  /// What it wrote is committed, and here.
+  /// Its write is committed and applied.
   private func withCursor() throws -> PeerBench {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -119,7 +119,7 @@ struct EphemeralSessionTests {
     bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: Epoch(bench.start)))
   }
 
-  @Test("what it wrote and the hub has no more is claimed with the next heartbeat")
+  @Test("an own field that the hub has lost is claimed with the next heartbeat")
   func claimsLost() throws {
     var bench = try withCursor()
     #expect(bench.hub(bench.heartbeat(1)).proposals.isEmpty)
@@ -127,7 +127,7 @@ struct EphemeralSessionTests {
     #expect(bench.hub(bench.heartbeat(2)).proposals.count == 1)
   }
 
-  @Test("what the hub does not take any more is not claimed again")
+  @Test("a refused claim is not repeated")
   func fitsNoMore() throws {
     var bench = try withCursor()
     removeCursor(&bench)
@@ -138,7 +138,7 @@ struct EphemeralSessionTests {
   }
 
   @Test(
-    "what was there before a write that came to nothing is claimed as before",
+    "the value before a failed write is claimed as before",
     arguments: [.expired, .refused(Refusal(.doesNotFit, "too much"))] as [WireOutcome.Rest])
   func claimsBelow(end: WireOutcome.Rest) throws {
     var bench = present()
@@ -148,7 +148,7 @@ struct EphemeralSessionTests {
     expectClaim(of: "7", &bench)
   }
 
-  @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
+  @Test("a field removed during a pending write is claimed when that write fails")
   func claimsRemoved() throws {
     var bench = try withCursor()
     _ = try bench.write(.one(.delete, "cursor"), to: Self.ephemeralLamp)
@@ -158,7 +158,7 @@ struct EphemeralSessionTests {
     #expect(claimed.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
   }
 
-  @Test("the later of two writes is claimed, whichever outcome comes first")
+  @Test("the later of two writes is claimed, whichever outcome arrives first")
   func claimsLater() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -167,8 +167,8 @@ struct EphemeralSessionTests {
     expectClaim(of: "8", &bench)
   }
 
-  /// It has said two things, left the line without the hub hearing of it, and joined it anew, with room for so many
-  /// writes.
+  /// It has written two fields, left the ephemeral model without the hub noticing, and joined it again, with room
+  /// for N writes.
   private func returned(maxOutboxWrites: Int = 100) throws -> (bench: PeerBench, given: [Verb]) {
     var bench = opened(maxOutboxWrites: maxOutboxWrites)
     catchUp(&bench, bench.welcome().request)
@@ -195,14 +195,14 @@ struct EphemeralSessionTests {
     bench.hub(bench.commits(after: version, [fields], own: [0: number], names: names, epoch: Epoch(bench.start)))
   }
 
-  @Test("what the hub still has of it from before it left is given up when it joins anew; others' fields stay")
+  @Test("a session that joins again gives up the fields it had before it left; others' fields stay")
   func givesUpEarlier() throws {
     let (bench, given) = try returned()
     #expect(given == [.delete, .delete])
     #expect(["cursor", "pen", "ben"].map { bench.session.shown(Self.ephemeralLamp, $0) } == [nil, nil, json("1")])
   }
 
-  @Test("what it cannot give up yet, its outbox being full, it gives up with a later heartbeat")
+  @Test("a field that a full outbox cannot give up yet is given up with a later heartbeat")
   func givesUpLater() throws {
     var (bench, given) = try returned(maxOutboxWrites: 1)
     #expect(given == [.delete] && bench.session.shown(Self.ephemeralLamp, "pen") == json("7"))
@@ -211,7 +211,7 @@ struct EphemeralSessionTests {
     #expect(given == [.delete] && bench.session.shown(Self.ephemeralLamp, "pen") == nil)
   }
 
-  @Test("what it says before it could give up what was there from before it left stays")
+  @Test("a field written again before it could be given up stays")
   func writesMeanwhile() throws {
     var (bench, _) = try returned(maxOutboxWrites: 1)
     change(&bench, after: 2, [0: nil], number: 2)
@@ -221,7 +221,7 @@ struct EphemeralSessionTests {
     #expect(given.isEmpty && bench.session.shown(Self.ephemeralLamp, "pen") == json("8"))
   }
 
-  @Test("what it released is not claimed again")
+  @Test("a released field is not claimed again")
   func released() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -233,7 +233,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.unconfirmed == 0)
   }
 
-  @Test("what turned out to be somebody else's is not claimed again")
+  @Test("a field that belongs to another peer is not claimed again")
   func refused() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -244,7 +244,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.unconfirmed == 0)
   }
 
-  @Test("nothing of it is kept in an outbox")
+  @Test("ephemeral writes are not kept in an outbox")
   func notKept() throws {
     var bench = present(keepsOutbox: true)
     let drain = try write(&bench, "cursor", "7")
@@ -252,7 +252,7 @@ struct EphemeralSessionTests {
     #expect((drain.entries + end.entries).isEmpty)
   }
 
-  @Test("after a hub with another log it goes on, and claims what it had")
+  @Test("after a change to another log a session claims its ephemeral fields again")
   func otherLog() throws {
     var bench = present()
     _ = try write(&bench, "cursor", "7")
@@ -267,7 +267,7 @@ struct EphemeralSessionTests {
     #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
   }
 
-  @Test("a question to the owner is handed on, and the answer goes back")
+  @Test("an approval request reaches the owner's application, and its answer is sent")
   func approvalRequests() throws {
     var bench = PeerBench()
     bench.live()

@@ -20,7 +20,7 @@ struct FollowingTests {
     #expect(drain.updates.first?.version == 6)
   }
 
-  @Test("all frames of a drain are one update, which lists every commit")
+  @Test("all frames of a drain make one update, which lists every commit")
   func oneUpdate() {
     var bench = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]), bench.commits(after: 7, [[0: "3"]]))
@@ -30,7 +30,7 @@ struct FollowingTests {
     #expect(drain.updates.first?.commits.map { $0.changes.first?.value } == [json("1"), json("2"), json("3")])
   }
 
-  @Test("an update lists so many commits, the rest it counts")
+  @Test("an update lists at most maxListedCommits commits and counts the rest")
   func listsSome() {
     var options = SessionOptions()
     options.maxListedCommits = 2
@@ -47,7 +47,7 @@ struct FollowingTests {
     #expect(bench.session.shownValues("lamp").keys.sorted() == ["level"])
   }
 
-  @Test("a new field comes with its name")
+  @Test("a new field arrives with its name")
   func newName() {
     var bench = followed()
     let drain = bench.hub(bench.commits(after: 5, [[2: "\"desk\""]], names: NamesRun(first: 2, names: ["name"])))
@@ -65,7 +65,7 @@ struct FollowingTests {
     #expect(bench.session.version(of: "lamp") == (100, 6))
   }
 
-  @Test("of a frame that overlaps, only what is new applies")
+  @Test("only the new part of an overlapping frame applies")
   func overlap() {
     var bench = followed()
     bench.hub(bench.commits(after: 5, [[0: "1"]]))
@@ -74,7 +74,7 @@ struct FollowingTests {
     #expect(bench.shown("level") == "2")
   }
 
-  @Test("a gap is told, asked about once with what is here, and healed by a delta; what came meanwhile follows it")
+  @Test("a gap is reported, requested once and healed by a delta; buffered commits follow it")
   func gap() {
     var bench = followed()
     let lost = bench.hub(bench.commits(after: 7, [[0: "8"]]))
@@ -92,7 +92,7 @@ struct FollowingTests {
     #expect(bench.session.version(of: "lamp") == (100, 9))
   }
 
-  @Test("a delta deletes what it names without a value, and leaves what it does not name")
+  @Test("a delta deletes fields without a value, and leaves fields that it does not name")
   func deltaDeletes() {
     var bench = followed()
     let request = bench.hub(bench.commits(after: 7, [[0: "8"]])).request
@@ -101,7 +101,7 @@ struct FollowingTests {
     #expect(bench.shown("on") == "true")
   }
 
-  @Test("a delta that begins beyond what is here leads to a snapshot")
+  @Test("a delta that begins beyond the replica leads to a snapshot")
   func deltaBeyond() {
     var bench = followed()
     let request = bench.hub(bench.commits(after: 7, [[0: "8"]])).request
@@ -110,7 +110,7 @@ struct FollowingTests {
     #expect(drain.joins.first?.version == 0 && drain.joins.first?.epoch == 0)
   }
 
-  @Test("commits that wait for a catch-up are bounded; past the bound they are dropped and counted")
+  @Test("commits past the buffer's limit during a catch-up are dropped and counted")
   func buffersSome() {
     var options = SessionOptions()
     options.maxBufferedBytes = 200
@@ -124,7 +124,7 @@ struct FollowingTests {
     #expect(bench.hub(bench.head(12, digest: 0)).joins.count == 1)
   }
 
-  @Test("a head beyond what is here finds the last commit lost")
+  @Test("a head beyond the replica reveals the lost last commit")
   func headBeyond() {
     var bench = followed()
     let drain = bench.hub(bench.head(6, digest: 0))
@@ -132,7 +132,7 @@ struct FollowingTests {
     #expect(drain.joins.first?.version == 5)
   }
 
-  @Test("a head with the digest that the hub computes is silent; with another one a snapshot is asked for")
+  @Test("a head with an equal digest is ignored; a different digest requests a snapshot")
   func digest() {
     var bench = followed()
     let digest =
@@ -149,7 +149,7 @@ struct FollowingTests {
     #expect(healed.changes == ["level 1 5"])
   }
 
-  @Test("what differs from the hub's keeps its version until all of it has come anew")
+  @Test("a diverged replica keeps its version until its replacement is complete")
   func keepsItsVersion() throws {
     var bench = followed()
     let diverged = bench.hub(bench.head(5, digest: 1))
@@ -159,7 +159,7 @@ struct FollowingTests {
     #expect(bench.hub(bench.head(6, digest: 0)).join.version == 5)
   }
 
-  @Test("a delta that ends in a new epoch of the log is asked for again as a whole, and takes nothing back meanwhile")
+  @Test("a delta that ends in a new epoch is requested again as a snapshot, and changes nothing meanwhile")
   func endsInNewEpoch() {
     var bench = followed()
     let request = bench.hub(bench.head(6, digest: 0)).request
@@ -174,7 +174,7 @@ struct FollowingTests {
     #expect(bench.session.version(of: "lamp") == (101, 6))
   }
 
-  @Test("what came under a former topic is not taken in under the one that the model has since it was made again")
+  @Test("commits under a former topic are ignored once the model was recreated under another")
   func formerTopic() {
     var bench = PeerBench()
     bench.join()
@@ -191,7 +191,7 @@ struct FollowingTests {
     #expect(bench.shown("new") == "7" && bench.shown("old") == nil)
   }
 
-  @Test("a heartbeat that did not come leads to the question for the heads; those find what was lost")
+  @Test("a missed heartbeat requests the heads, which reveal lost commits")
   func missedHeartbeat() {
     var bench = followed()
     bench.hub(bench.heartbeat(1))
@@ -204,7 +204,7 @@ struct FollowingTests {
     #expect(bench.hub(heads).joins.count == 1)
   }
 
-  @Test("every heartbeat is answered, and names a model only where something has changed")
+  @Test("every heartbeat is answered with the changed models only")
   func alive() {
     var bench = followed()
     #expect(bench.hub(bench.heartbeat(1)).alives.first?.entries.map(\.applied) == [5])
@@ -221,7 +221,7 @@ struct FollowingTests {
     #expect(drain.joins.count == 1 && bench.shown("level") == "0.3")
   }
 
-  @Test("frames of another start of the hub, of unknown topics and of broken bytes are dropped and counted")
+  @Test("frames of another start, of unknown topics and malformed ones are dropped and counted")
   func dropped() {
     var bench = followed()
     let frame = bench.commits(after: 5, [[0: "1"]])
@@ -235,7 +235,7 @@ struct FollowingTests {
     #expect(bench.hub(frame).changes == ["level 0.3 1"])
   }
 
-  @Test("what is written while a commit is delivered has one hop more than the commit")
+  @Test("a write during the delivery of a commit has one hop more than the commit")
   func hops() {
     var bench = followed()
     #expect(bench.hub(bench.commits(after: 5, [[0: "1"]], hops: 3)).updates.first?.proposalHops == 4)

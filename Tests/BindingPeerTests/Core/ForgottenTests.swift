@@ -25,7 +25,7 @@ struct ForgottenTests {
   }
 
   @Test(
-    "what no hub ever decided anything of goes again under its number, as it was",
+    "a write that no hub decided is resent unchanged under its number",
     arguments: [Proposal.one(.add, "n", "1"), .set(["n": "7"]), .one(.delete, "n")])
   func neverDecided(_ write: Proposal) throws {
     var (bench, id) = try cut(write)
@@ -37,7 +37,7 @@ struct ForgottenTests {
     #expect(end.settled.map(\.id) == [id])
   }
 
-  @Test("after half of what the hub remembers nobody knows: it ends as unknown, by this clock and by the hub's")
+  @Test("after half of the hub's memory, by either clock, an unacknowledged write ends as unknown")
   func tooLong() throws {
     for (mine, hubs) in [(30_000, 0), (0, 30_000)] as [(UInt64, UInt64)] {
       var (bench, id) = try cut()
@@ -51,7 +51,7 @@ struct ForgottenTests {
     #expect(bench.welcome(knew: false, limits: limits(remembering: 60_000)).settled.isEmpty)
   }
 
-  @Test("a hub's clock that was set back says nothing")
+  @Test("a hub's clock that was set back counts as a forgotten identity")
   func setBack() throws {
     var bench = PeerBench()
     bench.hubClock = 1_000_000
@@ -63,13 +63,13 @@ struct ForgottenTests {
     #expect(bench.welcome(knew: false, limits: limits(remembering: 60_000)).settled.count == 1)
   }
 
-  @Test("a hub that does not say how long it remembers is taken to have forgotten")
+  @Test("a hub that does not report its memory is assumed to have forgotten")
   func omitsLimit() throws {
     var (bench, id) = try cut()
     #expect(bench.welcome(knew: false).settled.map(\.id) == [id])
   }
 
-  @Test("who knows of decisions goes on, too: they were in models that are gone, and confirmed")
+  @Test("a peer with decided writes continues too: those were in removed models, and confirmed")
   func wasDecided() throws {
     var bench = PeerBench()
     bench.live(version: 5, lit)
@@ -83,7 +83,7 @@ struct ForgottenTests {
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [2])
   }
 
-  @Test("a write that was taken back is not sent to a hub that may have carried it out and forgotten it")
+  @Test("a withdrawn write is not sent to a hub that may have applied and forgotten it")
   func withdrawn() throws {
     var (bench, id) = try cut(.set(["n": "7"]))
     _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
@@ -96,7 +96,7 @@ struct ForgottenTests {
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.isEmpty)
   }
 
-  @Test("what goes again because it was forgotten is never told to have failed: it may have been carried out")
+  @Test("a write resent after it was forgotten never fails: it ends as unknown, as it may have been applied")
   func goesAgain() throws {
     let refusal = Refusal(.ownerSilent, "no answer")
     for failure in [.refused(refusal), .expired] as [WireOutcome.Rest] {
@@ -113,7 +113,7 @@ struct ForgottenTests {
     }
   }
 
-  @Test("what a mark has told to be decided does not go again")
+  @Test("a write below the last decided number is not resent")
   func reportedAsDecided() throws {
     var (bench, id) = try cut(.set(["n": "7"]))
     let drain = bench.welcome(knew: true, limits: limits(remembering: 60_000))
@@ -126,7 +126,7 @@ struct ForgottenTests {
     #expect(bench.catchUp(again.request, version: 7, lit).proposals.isEmpty)
   }
 
-  @Test("who was forgotten and comes to a new epoch of the log does not send again under its old numbers")
+  @Test("a forgotten peer does not resend under its old numbers in a new epoch of the log")
   func newEpoch() throws {
     var (bench, id) = try cut()
     bench.epoch += 100
@@ -135,7 +135,7 @@ struct ForgottenTests {
     #expect(drain.settled.map(\.id) == [id])
   }
 
-  @Test("in a new epoch of the log of a hub that forgets nobody, what was numbered goes again as it is")
+  @Test("in a new epoch of a hub that forgets no identity, numbered writes are resent unchanged")
   func newEpochOfOlderHub() throws {
     var (bench, _) = try cut()
     bench.epoch += 100
@@ -147,7 +147,7 @@ struct ForgottenTests {
 
   private static let ephemeralLamp = "@ephemeral/lamp"
 
-  /// A peer that opens, to join an ephemeral line in the life of its hub.
+  /// A peer that connects to join an ephemeral model of its hub's run.
   private func benchInEphemeralModel() -> PeerBench {
     var bench = PeerBench()
     bench.capabilities = [Capability.ephemeral]
@@ -165,7 +165,7 @@ struct ForgottenTests {
   }
 
   @Test(
-    "in an ephemeral model that has forgotten it, a peer sends nothing again that was decided before what it sees there"
+    "in an ephemeral model that forgot it, a peer does not resend writes older than what it sees there"
   )
   func ephemeralModel() throws {
     var bench = benchInEphemeralModel()
@@ -184,7 +184,7 @@ struct ForgottenTests {
     }
   }
 
-  @Test("in an ephemeral model that has forgotten its peer, a write that was withdrawn ends as unknown, not as expired")
+  @Test("in an ephemeral model that forgot its peer, a withdrawn write ends as unknown, not as expired")
   func withdrawnInEphemeralModel() throws {
     var bench = benchInEphemeralModel()
     _ = follow(bench.welcome().request, &bench)
@@ -201,7 +201,7 @@ struct ForgottenTests {
   }
 
   @Test(
-    "in an ephemeral model that forgot its peer, a write that goes again is claimed, though a later one was withdrawn")
+    "in an ephemeral model that forgot its peer, a resent write is claimed, though a later one was withdrawn")
   func sentAgainInEphemeralModel() throws {
     var bench = benchInEphemeralModel()
     _ = follow(bench.welcome().request, &bench)
@@ -217,7 +217,7 @@ struct ForgottenTests {
     #expect(again.proposals.map(\.number) == [2])
     bench.hub(bench.outcomes((2, .committed(count: 1, version: 5))))
     bench.hub(bench.commits(after: 4, [[0: "8"]], own: [0: 2], names: NamesRun(first: 1)))
-    // The hub starts again, and has nothing of it.
+    // The hub restarts without any of it.
     bench.lose()
     bench.open()
     bench.start += 1
@@ -225,7 +225,7 @@ struct ForgottenTests {
     #expect(bench.session.shown(Self.ephemeralLamp, "x") == json("8") && bench.session.unconfirmed == 1)
   }
 
-  @Test("who has sent nothing is not told that it was forgotten, and goes on")
+  @Test("a peer that has sent nothing is not reported as forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()
     bench.live(version: 5, lit)
@@ -238,7 +238,7 @@ struct ForgottenTests {
 @Suite("A peer that its hub has stopped")
 struct StoppedTests {
   @Test(
-    "every write without an outcome has one: sent, not sent, or being asked about",
+    "every pending write of a stopped peer ends: sent, unsent, or waiting for a merge",
     arguments: [ErrorCode.notYours, .fenced, .otherProtocol])
   func ends(_ code: ErrorCode) throws {
     var bench = PeerBench()

@@ -6,7 +6,7 @@ import Testing
 struct JoiningTests {
   let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
-  @Test("a join that the hub refuses is the model's state, told once, asked again, and over once it is joined")
+  @Test("a refused join is the model's state, reported once, retried, and cleared once joined")
   func refusedJoin() throws {
     var bench = PeerBench()
     bench.join()
@@ -26,7 +26,7 @@ struct JoiningTests {
     #expect(bench.session.syncState(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
   }
 
-  @Test("why a hub lets nobody in is the session's state until it does, or does not answer any more")
+  @Test("a hub's refusal of the session stays its state until a welcome or until the hub stops answering")
   func refusedSession() {
     var bench = PeerBench()
     for isWelcomed in [true, false] {
@@ -46,7 +46,7 @@ struct JoiningTests {
     }
   }
 
-  @Test("a session that is welcomed listens first, then asks for what it has joined")
+  @Test("a welcomed session subscribes first, then joins its models")
   func welcomed() {
     var bench = PeerBench()
     bench.join()
@@ -58,7 +58,7 @@ struct JoiningTests {
     #expect(drain.joins.first?.version == 0 && drain.joins.first?.unacknowledged == 1)
   }
 
-  @Test("a model's topic is subscribed to as soon as the hub names it")
+  @Test("a session subscribes to a model's topic as soon as the hub names it")
   func subscribes() {
     var bench = PeerBench()
     bench.join()
@@ -79,7 +79,7 @@ struct JoiningTests {
     #expect(bench.session.isCurrent("lamp"))
   }
 
-  @Test("a snapshot takes away what it does not name")
+  @Test("a snapshot removes the fields that it does not name")
   func snapshotReplaces() {
     var bench = PeerBench()
     bench.live(version: 5, lit)
@@ -89,7 +89,7 @@ struct JoiningTests {
     #expect(bench.shown("on") == nil)
   }
 
-  @Test("a catch-up in chunks changes nothing before its last")
+  @Test("a catch-up in chunks changes nothing before its last chunk")
   func chunks() {
     var bench = PeerBench()
     bench.join()
@@ -103,7 +103,7 @@ struct JoiningTests {
     #expect(last.changes == ["level - 0.3", "on - true"])
   }
 
-  @Test("a chunk that comes twice counts once")
+  @Test("a repeated chunk counts once")
   func chunkTwice() {
     var bench = PeerBench()
     bench.join()
@@ -115,7 +115,7 @@ struct JoiningTests {
     #expect(bench.hub(bench.chunk(request, version: 5, [lit[1]], chunk: 1, firstID: 1)).changes.count == 2)
   }
 
-  @Test("a join without an answer is asked again, a catch-up that stands still too")
+  @Test("a join without an answer is repeated, and so is a stalled catch-up")
   func asksAgain() {
     var bench = PeerBench()
     bench.join()
@@ -130,7 +130,7 @@ struct JoiningTests {
     #expect(bench.wait(3_000).joins.count == 1)
   }
 
-  @Test("an answer to an earlier join is passed over")
+  @Test("an answer to an earlier join is ignored")
   func earlierAnswer() {
     var bench = PeerBench()
     bench.join()
@@ -141,7 +141,7 @@ struct JoiningTests {
     #expect(bench.catchUp(second, version: 5, lit).updates.count == 1)
   }
 
-  @Test("who is current stays as it is: nothing shows, nothing follows")
+  @Test("a current replica stays as it is after a reconnect")
   func nothingFollows() {
     var bench = PeerBench()
     bench.live(version: 5, lit)
@@ -154,7 +154,7 @@ struct JoiningTests {
     #expect(bench.session.isCurrent("lamp"))
   }
 
-  @Test("the models below a prefix are announced one by one, then listed; later ones as they come")
+  @Test("models below a prefix are announced one by one, then listed; later ones follow as they appear")
   func prefix() {
     var bench = PeerBench()
     bench.open()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A session whose hub has lost what it had")
 struct LostEpochTests {
-  @Test("a write that one epoch of the log held, and the next has lost, shows until it is committed again")
+  @Test("a write that the next epoch has lost shows until it is committed again")
   func lostWithItsEpoch() throws {
     let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
     var bench = PeerBench()
@@ -24,7 +24,7 @@ struct LostEpochTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("an acknowledged write that was lost before it was seen shows no longer where the next epoch has nothing")
+  @Test("an acknowledged write lost before it was seen no longer shows where the next epoch is empty")
   func lostUnseen() throws {
     var bench = PeerBench()
     bench.join()

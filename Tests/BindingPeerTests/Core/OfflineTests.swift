@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-/// The rows of docs/guide/offline.md, each a test that names its row.
+/// The rows of docs/guide/offline.md, one test each, named by row.
 @Suite("A write that was made without a hub")
 struct OfflineTests {
   static let soon: UInt64 = 9_000
@@ -27,7 +27,7 @@ struct OfflineTests {
     return (bench, try #require(write))
   }
 
-  /// What it does when a hub is there again, at which others have written these fields meanwhile.
+  /// Reconnects to a hub where others have written these fields meanwhile; returns what the session does.
   private func back(_ bench: inout PeerBench, after milliseconds: UInt64, _ changed: [Entry] = []) -> Drain {
     bench.now += milliseconds
     bench.open()
@@ -44,14 +44,14 @@ struct OfflineTests {
     try offline(.set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
   }
 
-  /// What the hub says to that where another edit was quicker.
+  /// The hub's answer to that write where another edit was first.
   private let aCat = Conflict(
     field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
   private let theirs = Entry(name: "level", value: "0.7", version: 6)
   private let deleted = Entry(name: "level", value: nil, version: 6)
 
   @Test(
-    "row 1: a set of a field nobody else touched is sent as it is, however long it waited", arguments: [soon, late])
+    "row 1: a set of a field that no other peer touched is sent unchanged, at any time", arguments: [soon, late])
   func untouched(wait: UInt64) throws {
     var (bench, _) = try offline(.set(["level": "0.9"]))
     let drain = back(&bench, after: wait)
@@ -59,7 +59,7 @@ struct OfflineTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("row 2: a set of a field that others changed wins, if it waited less than 10 s")
+  @Test("row 2: a set of a field that others changed wins if it waited less than 10 s")
   func changedSoon() throws {
     var (bench, _) = try offline(.set(["level": "0.9"]))
     let drain = back(&bench, after: Self.soon, [theirs])
@@ -67,7 +67,7 @@ struct OfflineTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("row 3: after 10 s it is sent on condition of what its writer saw, and comes back with both values")
+  @Test("row 3: after 10 s a set is sent on condition of what its writer saw, and its conflict has both values")
   func changedLate() throws {
     var (bench, write) = try offline(.set(["level": "0.9"]))
     let drain = back(&bench, after: Self.late, [theirs])
@@ -85,13 +85,13 @@ struct OfflineTests {
     #expect(back(&bench, after: Self.late, [deleted]).proposals.first?.conditions.map(\.version) == [4])
   }
 
-  @Test("row 5: a field that says `wins` goes over what others wrote, however late")
+  @Test("row 5: a field that says `wins` overwrites what others wrote, however late")
   func wins() throws {
     var (bench, _) = try offline(.set(["level": "0.9"]), offline: ["level": .wins])
     #expect(back(&bench, after: Self.late, [theirs]).proposals.map(\.conditions) == [[]])
   }
 
-  @Test("row 6: a field that says `drops` gives a late write up, and shows what others wrote")
+  @Test("row 6: a field that says `drops` gives up a late write and shows what others wrote")
   func drops() throws {
     var (bench, write) = try offline(.set(["level": "0.9"]), offline: ["level": .drops])
     let drain = back(&bench, after: Self.late, [theirs])
@@ -110,7 +110,7 @@ struct OfflineTests {
   }
 
   @Test(
-    "row 8: add, max, min and union are sent as they are, for they lose nothing",
+    "row 8: add, max, min and union are sent unchanged, as they lose nothing",
     arguments: [Verb.add, .max, .min, .union])
   func merges(verb: Verb) throws {
     var (bench, _) = try offline(.one(verb, "level", verb == .union ? "[2]" : "2"))
@@ -119,7 +119,7 @@ struct OfflineTests {
     #expect(drain.proposals.first?.operations.map(\.verb) == [verb])
   }
 
-  @Test("row 9: a text is merged with what others made of it, and sent on condition of that", arguments: [soon, late])
+  @Test("row 9: a text is merged with others' changes and sent on condition of them", arguments: [soon, late])
   func text(wait: UInt64) throws {
     var (bench, _) = try edited()
     let drain = back(&bench, after: wait, [Entry(name: "note", value: "\"the black cat\"", version: 6)])
@@ -138,7 +138,7 @@ struct OfflineTests {
     #expect(bench.shown("level") == "0.7")
   }
 
-  @Test("row 11: a closure is asked for one of the two values, and its answer is sent on condition of theirs")
+  @Test("row 11: a closure merges the two values, and its answer is sent on condition of theirs")
   func closures() throws {
     var (bench, write) = try offline(
       .set(["level": "0.9"]), rules: ["level": RuledWrite(.asked, base: json("0.3"))])
@@ -162,7 +162,7 @@ struct OfflineTests {
     #expect(drain.changes == ["level 0.9 0.7"])
   }
 
-  @Test("row 13: a default yields to whatever is there")
+  @Test("row 13: a default yields to any existing value")
   func defaults() throws {
     var (bench, _) = try offline(.one(.setIfAbsent, "level", "0.5"))
     let drain = back(&bench, after: Self.late, [theirs])
@@ -170,7 +170,7 @@ struct OfflineTests {
     #expect(bench.shown("level") == "0.7")
   }
 
-  @Test("a merged write that conflicts at the hub is merged again, once the replica has what it conflicted with")
+  @Test("a merged write that conflicts at the hub is merged again once the replica has the conflicting value")
   func conflictsAtTheHub() throws {
     var (bench, write) = try edited()
     _ = back(&bench, after: Self.soon)
@@ -186,7 +186,7 @@ struct OfflineTests {
     #expect(end.settled.map(\.id) == [write])
   }
 
-  @Test("a younger write that has its number goes again though an older one waits for what it conflicted with")
+  @Test("a younger numbered write is resent although an older one waits for its conflicting value")
   func conflictsBeforeAHold() throws {
     var (bench, _) = try edited()
     _ = back(&bench, after: Self.soon)
@@ -196,7 +196,7 @@ struct OfflineTests {
     #expect(bench.wait(5).numbers == [2])
   }
 
-  @Test("what tries again under a later number goes after younger writes that have theirs already")
+  @Test("a write retried under a later number goes after younger numbered writes")
   func conflictsInOrder() throws {
     var (bench, _) = try edited()
     _ = back(&bench, after: Self.soon)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A session notices that there is no hub")
 struct OutageTests {
-  @Test("half a second without a hub is noticed once, and so is the hub that comes after all")
+  @Test("half a second without a hub is reported once, and so is the hub found afterwards")
   func outage() {
     var bench = PeerBench()
     bench.join()
@@ -15,7 +15,7 @@ struct OutageTests {
     #expect(bench.welcome().notices == [.hubFound])
   }
 
-  @Test("a connection that is back within half a second is no outage, and each outage is noticed anew")
+  @Test("a connection restored within half a second is no outage, and each outage is reported again")
   func outages() {
     var bench = PeerBench()
     bench.live()
@@ -30,7 +30,7 @@ struct OutageTests {
     #expect(bench.welcome(knew: true).notices == [.hubFound])
   }
 
-  @Test("a hub that answers with an error is there: it is not said that none answers")
+  @Test("a hub that answers with an error is not reported as missing")
   func refusingHub() {
     var bench = PeerBench()
     bench.open()

@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-/// A session with a hub made by hand: the test says what the hub says and reads what the session wants done.
+/// A session without a real hub: the test makes the hub's messages and reads the session's actions.
 struct PeerBench {
   static let identity = Identity(secret: Secret(high: 1, low: 2), name: "me")
   static let own = identity.tag
@@ -14,9 +14,9 @@ struct PeerBench {
   var start: StartNumber = 7
   var epoch: Epoch = 100
   var log: LogID = 1
-  /// What the hub's clock tells.
+  /// The hub's clock.
   var hubClock: UInt64 = 0
-  /// What the hub names in its welcome.
+  /// The capabilities in the hub's welcome.
   var capabilities: [String] = []
   /// The session number of the last hello.
   var sessionID: SessionID = 0
@@ -25,10 +25,10 @@ struct PeerBench {
     session = Session(identity: Self.identity, seed: seed, options: options, now: 1_000, keepsOutbox: keepsOutbox)
   }
 
-  /// With a session that somebody else made.
+  /// Uses an existing session.
   init(_ session: Session) { self.session = session }
 
-  /// Lets `body` speak to the session, ends the drain, and tells what came of it.
+  /// Runs `body` on the session, ends the drain, and returns the resulting actions.
   mutating func act<Failure: Error>(
     _ body: (inout Session, UInt64, inout PeerOutput) throws(Failure) -> Void
   ) throws(Failure) -> Drain {
@@ -54,14 +54,14 @@ struct PeerBench {
     }
   }
 
-  /// Time goes on, and the clock is looked at.
+  /// Advances the time and ticks the session.
   @discardableResult
   mutating func wait(_ milliseconds: UInt64) -> Drain {
     now += milliseconds
     return act { session, now, output in session.tick(now: now, into: &output) }
   }
 
-  // MARK: The way to a joined model
+  // MARK: Joining a model
 
   @discardableResult
   mutating func open() -> Drain { act { session, now, output in session.opened(now: now, into: &output) } }
@@ -84,7 +84,7 @@ struct PeerBench {
           endpoints: [HubEndpoint(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 
-  /// Opens, is welcomed, and has `lamp` joined with what the snapshot holds.
+  /// Opens, is welcomed, and joins `lamp` with the snapshot's fields.
   @discardableResult
   mutating func live(
     version: Version = 0, _ fields: [Entry] = [], lastDecided: ProposalNumber = 0, knew: Bool = false,
@@ -96,7 +96,7 @@ struct PeerBench {
     return catchUp(request, version: version, fields, lastDecided: lastDecided)
   }
 
-  /// Answers a join with a snapshot, or, where `previous` is given, with a delta.
+  /// Answers a join with a snapshot, or, if `previous` is given, with a delta.
   @discardableResult
   mutating func catchUp(
     _ request: UInt32, from previous: Version? = nil, version: Version, _ fields: [Entry],
@@ -109,9 +109,9 @@ struct PeerBench {
   }
 }
 
-// MARK: What a hub says
+// MARK: The hub's messages
 
-/// A field as a catch-up has it. Its place in the list is its id.
+/// A field in a catch-up. Its index in the list is its id.
 struct Entry {
   var name: String
   var value: String?
@@ -157,8 +157,8 @@ extension PeerBench {
         names: names, entries: entries))
   }
 
-  /// Commits after `previous`, each a list of field ids with their values; `own` gives the numbers of those that
-  /// are ours.
+  /// Commits after `previous`, each a list of field ids with their values; `own` gives the numbers of own commits,
+  /// by index.
   func commits(
     after previous: Version, _ changes: [[FieldID: String?]], own: [Int: ProposalNumber] = [:], hops: UInt8 = 0,
     names: NamesRun = NamesRun(first: 2), epoch: Epoch? = nil

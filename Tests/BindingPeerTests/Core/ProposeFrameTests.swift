@@ -18,7 +18,7 @@ struct ProposeFrameTests {
       ]),
   ]
 
-  @Test("they are the frame that the whole message would be")
+  @Test("proposals written part by part equal the frame of the whole message")
   func same() {
     var writer = ProposalsWriter(session: 11, start: 12)
     for proposal in proposals {

@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-@Suite("A session lives through losses")
+@Suite("A session survives losses")
 struct SessionLifecycleTests {
   let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
@@ -11,7 +11,7 @@ struct SessionLifecycleTests {
     return bench
   }
 
-  @Test("a session asks for its first connection at once")
+  @Test("a session requests its first connection immediately")
   func first() {
     var bench = PeerBench()
     #expect(bench.wait(0).pauses == [0])
@@ -19,7 +19,7 @@ struct SessionLifecycleTests {
     #expect(bench.wait(100).pauses.isEmpty)
   }
 
-  @Test("a hello without a welcome is given up after two seconds, with pauses that grow and stay within a second")
+  @Test("a hello without a welcome is given up after two seconds, with pauses that grow up to a second")
   func helloAgain() {
     var bench = PeerBench()
     var pauses: [UInt64] = []
@@ -35,7 +35,7 @@ struct SessionLifecycleTests {
     }
   }
 
-  @Test("every hello has a session number of its own; from the second welcome on it says that it resumes")
+  @Test("every hello has its own session number, and those after the first welcome resume")
   func hellos() {
     var bench = followed()
     let first = bench.sessionID
@@ -45,7 +45,7 @@ struct SessionLifecycleTests {
     #expect(hello?.identity.tag == PeerBench.own)
   }
 
-  @Test("a welcome to another session is passed over")
+  @Test("a welcome to another session is ignored")
   func otherWelcome() {
     var bench = PeerBench()
     bench.open()
@@ -56,7 +56,7 @@ struct SessionLifecycleTests {
     #expect(bench.welcome().phases == [.live])
   }
 
-  @Test("silence for more than three heartbeats is answered with a new connection")
+  @Test("silence for more than three heartbeats leads to a new connection")
   func silence() {
     var bench = followed()
     #expect(bench.wait(3_000).pauses.isEmpty)
@@ -71,7 +71,7 @@ struct SessionLifecycleTests {
     #expect(bench.wait(3_000).alives.count == 1)
   }
 
-  @Test("what shows stays through a loss, and writes go on")
+  @Test("shown values survive a lost connection, and writes go on")
   func offline() throws {
     var bench = followed()
     bench.lose()
@@ -79,7 +79,7 @@ struct SessionLifecycleTests {
     #expect(try bench.write(.set(["level": "0.9"])).drain.changes == ["level 0.3 0.9"])
   }
 
-  @Test("after a new welcome the join says what is here, and what has no outcome goes again, first what was sent first")
+  @Test("after a new welcome the join names the replica's version, and unacknowledged writes are resent in order")
   func resumes() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -97,7 +97,7 @@ struct SessionLifecycleTests {
     #expect(drain.numbers == [2, 3])
   }
 
-  @Test("a fenced session stops: no new connection, writes throw, what is unacknowledged ends as unknown")
+  @Test("a fenced session stops: no new connection, writes throw, pending writes end as unknown")
   func fenced() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -109,7 +109,7 @@ struct SessionLifecycleTests {
     #expect(bench.open().hellos.isEmpty && bench.lose().pauses.isEmpty && bench.session.nextDeadline == .max)
   }
 
-  @Test("another protocol and a wrong secret end the session as well")
+  @Test("another protocol and a wrong secret stop the session as well")
   func otherEnds() {
     var first = followed()
     #expect(first.hub(first.error(.otherProtocol)).phases == [.stopped(.otherProtocol("because"))])
@@ -117,7 +117,7 @@ struct SessionLifecycleTests {
     #expect(second.hub(second.error(.notYours)).phases == [.stopped(.notYours)])
   }
 
-  @Test("a fatal error of another kind is answered with a new connection, one that is not fatal with nothing")
+  @Test("another fatal error leads to a new connection, a non-fatal error to nothing")
   func errors() {
     for code in [ErrorCode.staleStart, .unknownSession, .closing] {
       var bench = followed()
@@ -129,7 +129,7 @@ struct SessionLifecycleTests {
     #expect(drain.notices == [.hubError(code: .overLimit, fatal: false, text: "because")])
   }
 
-  @Test("the end is said politely; what is unacknowledged ends as unknown")
+  @Test("a closing session sends a leave, and its pending writes end as unknown")
   func bye() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -138,7 +138,7 @@ struct SessionLifecycleTests {
     #expect(drain.settled.count == 1)
   }
 
-  @Test("a model is left once what was written to it has its outcome")
+  @Test("a model is left once its pending writes have outcomes")
   func leaves() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -146,13 +146,13 @@ struct SessionLifecycleTests {
     #expect(asked.unsubscribed.isEmpty)
     let left = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
     #expect(left.unsubscribed == [PeerBench.lamp] && left.sent.last == .leave(Leave(topics: [PeerBench.lamp])))
-    // The hub is told that the outcome was seen, so that it need not keep it.
+    // The confirmation lets the hub forget the outcome.
     guard case .alive(let alive)? = left.sent.first else { return #expect(Bool(false), "it left without an alive") }
     #expect(alive.entries.map(\.confirmed) == [1])
     #expect(left.outcomes.count == 1)
   }
 
-  @Test("a model that was left and is joined again goes on with its numbers")
+  @Test("a model that was left and joined again continues its numbers")
   func numbersGoOn() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -165,7 +165,7 @@ struct SessionLifecycleTests {
   }
 
   @Test(
-    "in a new epoch the replica stays until its snapshot comes; then the numbered write goes again under its number")
+    "in a new epoch the replica stays until its snapshot arrives; then numbered writes are resent unchanged")
   func newEpoch() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -182,7 +182,7 @@ struct SessionLifecycleTests {
     #expect(bench.session.version(of: "lamp") == (101, 1) && bench.shown("level") == "0.8")
   }
 
-  @Test("asked for an offer, a peer gives its committed values as they were in the old epoch, without what is pending")
+  @Test("an offer contains the committed values of the old epoch, without pending writes")
   func offer() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -201,7 +201,7 @@ struct SessionLifecycleTests {
     #expect(level?.value == json("0.3") && level?.version == 4 && level?.origin == PeerBench.other)
   }
 
-  @Test("a large offer comes in chunks, of which only the last says so")
+  @Test("a large offer is sent in chunks, of which only the last is marked")
   func largeOffer() {
     var limits = Limits()
     limits.chunkBytes = 1_000
@@ -214,7 +214,7 @@ struct SessionLifecycleTests {
     #expect(Set(drain.offers.flatMap(\.fields).map(\.name)).count == 40)
   }
 
-  @Test("another log: what is unacknowledged ends as unknown, nothing of the replica is offered or sent")
+  @Test("in another log pending writes end as unknown, and the replica is neither offered nor sent")
   func otherLog() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -233,7 +233,7 @@ struct SessionLifecycleTests {
     #expect(bench.catchUp(drain.request, version: 1, []).numbers.isEmpty)
   }
 
-  @Test("back at the first log, the replica that was laid aside is shown again and goes on from its version")
+  @Test("back at the first log, the replica that was set aside shows again and continues from its version")
   func backAtTheFirstLog() {
     var bench = followed()
     for (log, start) in [(2, 8), (1, 9)] as [(LogID, StartNumber)] {
@@ -249,7 +249,7 @@ struct SessionLifecycleTests {
   }
 
   @Test(
-    "forgotten by the hub, a plain set goes again as compare-and-set under a fresh number; all else ends as unknown")
+    "forgotten by the hub, a plain set is resent as compare-and-set; other writes end as unknown")
   func unknownIdentity() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -264,7 +264,7 @@ struct SessionLifecycleTests {
     #expect(sent.first?.conditions.map(\.version) == [4] && sent.first?.conditions.map(\.epoch) == [100])
   }
 
-  /// A plain set that waits unsent while another peer's snapshot comes in.
+  /// A plain set that waits unsent while another peer's snapshot arrives.
   func waited(_ milliseconds: UInt64, _ now: [Entry]) throws -> [NumberedProposal] {
     var bench = followed()
     bench.lose()
@@ -274,13 +274,13 @@ struct SessionLifecycleTests {
   }
 
   @Test(
-    "a plain set that waited ten seconds yields where others changed or deleted the field: it goes as compare-and-set")
+    "a plain set that waited ten seconds is sent as compare-and-set where others changed the field")
   func oldYields() throws {
     let changed = try waited(10_000, [Entry(name: "level", value: "0.1", version: 6), lit[1]])
     #expect(changed.first?.conditions.map(\.version) == [4] && changed.first?.conditions.map(\.epoch) == [100])
   }
 
-  @Test("one that waited less, or on a field that nobody touched, goes as it was written")
+  @Test("a plain set that waited less, or whose field is untouched, is sent unchanged")
   func youngWins() throws {
     let young = try waited(9_999, [Entry(name: "level", value: "0.1", version: 6), lit[1]])
     #expect(young.first?.conditions.isEmpty == true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Elements in the order of their keys")
 struct SortedArrayMapTests {
-  /// What is there by a dictionary, which is held against it after each step.
+  /// The map beside a dictionary with the same content, compared after each step.
   private struct Both {
     var ordered = SortedArrayMap<Int, String>()
     var plain: [Int: String] = [:]
@@ -31,10 +31,11 @@ struct SortedArrayMapTests {
     }
   }
 
-  @Test("whatever is entered and taken out, in whichever order, it is what a dictionary holds", arguments: 0..<20)
+  @Test("a map contains what a dictionary does after random insertions and removals", arguments: 0..<20)
   func random(seed: UInt64) {
     var (both, generator) = (Both(), SeededGenerator(seed: seed))
-    // Rising as writes do, with late ones between; from the front as they are decided, and from anywhere.
+    // Ascending as writes are, with late ones between; removed from the front as they are decided, and from
+    // anywhere.
     for step in 0..<600 {
       switch Int.random(in: 0..<10, using: &generator) {
       case 0..<4: both.put(step * 2, "\(step)")
@@ -48,7 +49,7 @@ struct SortedArrayMapTests {
     both.check()
   }
 
-  @Test("the oldest stays while many come and go behind it, and the gaps do not gather")
+  @Test("the first element stays while many come and go after it, without accumulating gaps")
   func gaps() {
     var both = Both()
     both.put(0, "oldest")
@@ -63,7 +64,7 @@ struct SortedArrayMapTests {
     #expect(both.ordered.isEmpty && both.ordered.firstKey == nil)
   }
 
-  @Test("an element is changed in place")
+  @Test("an element can be changed in place")
   func inPlace() {
     var ordered = SortedArrayMap<Int, [Int]>()
     for key in 0..<4 { ordered[key] = [key] }
@@ -79,9 +80,9 @@ struct SortedArrayMapTests {
   }
 }
 
-@Suite("Something for each of a few fields")
+@Suite("Values for a few fields")
 struct ByFieldTests {
-  @Test("one and many fields are held alike, in the order of their names; of two for one field the first counts")
+  @Test("one and many fields are kept in name order, and the first of two values for a field counts")
   func all() {
     var fields = ByField<Int>()
     #expect(fields["a"] == nil && fields.sorted.isEmpty)

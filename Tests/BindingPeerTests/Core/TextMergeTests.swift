@@ -5,7 +5,7 @@ import Testing
 @Suite("Merging two edits of one text")
 struct TextMergeTests {
   @Test(
-    "keeps the words of both",
+    "a text merge keeps the words of both edits",
     arguments: [
       ("the cat sat", "the black cat sat", "the cat sat down", "the black cat sat down"),
       ("the cat", "the black cat", "the old cat", "the black old cat"),
@@ -23,7 +23,7 @@ struct TextMergeTests {
   }
 
   @Test(
-    "keeps the letters of both in the same words, each once",
+    "a text merge keeps the letters of both edits in the same words, each once",
     arguments: [
       ("hello", "hello!", "Jhello", "Jhello!"), ("hello", "helXlo", "helloY", "helXloY"),
       ("hello", "helXlo", "helYlo", "helXYlo"), ("hello", "hel lo", "helloY", "hel loY"),
@@ -42,7 +42,7 @@ struct TextMergeTests {
   }
 
   @Test(
-    "keeps words whole where they meet another's letters",
+    "a text merge keeps words whole where they meet another edit's letters",
     arguments: [
       ("cat sat", "car sat", "cats saXt", "car cats saXt"), ("one two", "onetwo", "one mid two", "onetwo mid"),
       ("one two three", "one three", "one twXo three", "one twXo three"),
@@ -54,7 +54,7 @@ struct TextMergeTests {
   }
 
   @Test(
-    "of what two type at once, wherever they type it, has every letter once and loses none of what was there",
+    "a text merge keeps each typed letter once and all of the base, wherever both type",
     arguments: ["ab c", "abc   ", "ab\nc- ", "aab "])
   func typing(alphabet: String) {
     var random = Numbers(seed: 11)
@@ -70,7 +70,7 @@ struct TextMergeTests {
     }
   }
 
-  @Test("has every word that either put in once and whole, also where the words of the other are gone or are others")
+  @Test("a text merge keeps each inserted word once and whole, also where the other edit replaced words")
   func lostWords() {
     var random = Numbers(seed: 5)
     for _ in 0..<4_000 {
@@ -90,12 +90,12 @@ struct TextMergeTests {
     }
   }
 
-  /// Words of one length, as 'w000007': of such, letters of one may well be among those of two others.
+  /// Words of one length, as 'w000007': among such words, the letters of one may well be those of two others.
   private func text(_ words: [Int]) -> String {
     words.map { "w" + String(1_000_000 + $0).dropFirst() }.joined(separator: " ")
   }
 
-  /// Some of these letters, each at most once, anywhere in the text.
+  /// Inserts some of these letters, each at most once, anywhere in the text.
   private func typed(_ letters: String, into base: String, _ random: inout Numbers) -> String {
     var text = base
     for letter in letters where Bool.random(using: &random) {
@@ -107,13 +107,13 @@ struct TextMergeTests {
     return text
   }
 
-  @Test("counts the same edit once")
+  @Test("a text merge counts the same edit once")
   func sameEdit() {
     #expect(TextMerge.merge(base: "a c", first: "a b c", second: "a b c") == "a b c")
     #expect(TextMerge.merge(base: "a c", first: "a b c!", second: "a b c") == "a b c!")
   }
 
-  @Test("tears no character that a person sees as one")
+  @Test("a text merge splits no grapheme")
   func graphemes() {
     let family = "👨‍👩‍👧"
     let merged = TextMerge.merge(base: "é👍", first: "é👍🏽", second: "é👍" + family)
@@ -121,7 +121,7 @@ struct TextMergeTests {
     #expect(TextMerge.merge(base: "e", first: "e\u{301}", second: "e!").contains("!"))
   }
 
-  @Test("of long texts without a common word is bounded, and both stand")
+  @Test("a merge of long texts without a common word is bounded, and keeps both")
   func bounded() {
     let first = (0..<5_000).map { "first\($0)" }.joined(separator: " ")
     let second = (0..<5_000).map { "second\($0)" }.joined(separator: " ")
@@ -129,7 +129,7 @@ struct TextMergeTests {
     #expect(merged == first + " " + second)
   }
 
-  @Test("of random edits has every word that either put in, none that either took out, and is the same each time")
+  @Test("a merge of random edits keeps inserted words, drops removed ones, and is deterministic")
   func randomEdits() {
     var random = Numbers(seed: 7)
     for _ in 0..<2_000 {

@@ -7,7 +7,7 @@ import Testing
 struct TextSessionTests {
   private let other = [Entry(name: "other", value: "1", version: 2)]
 
-  /// Writes a text as an editor does that shows this.
+  /// Writes a text as an editor does that shows `shown`.
   private func edit(_ bench: inout PeerBench, _ shown: String, to text: String) throws -> (id: WriteID, drain: Drain) {
     var id: WriteID?
     let drain = try bench.act { session, now, output throws(WriteError) in
@@ -23,7 +23,7 @@ struct TextSessionTests {
       Conflict(field: "note", version: version, origin: PeerBench.other, ageMilliseconds: 0, value: text.map(json)))
   }
 
-  @Test("where nobody ever wrote, an edit of the declared default shows as it was typed (behave: policy-text-first)")
+  @Test("an edit of the declared default of an unwritten field shows as typed (behave: policy-text-first)")
   func overDefault() throws {
     var bench = PeerBench()
     bench.live(version: 2, other)
@@ -38,7 +38,7 @@ struct TextSessionTests {
     #expect(bench.shown("note") == "\"well, hello!\"")
   }
 
-  @Test("where others wrote and deleted a text, an edit of the default stays whole (behave: policy-text-deleted)")
+  @Test("an edit of the default stays whole where others wrote and deleted the text (behave: policy-text-deleted)")
   func overDeleted() throws {
     var bench = PeerBench()
     bench.live(version: 2, other)
@@ -51,7 +51,7 @@ struct TextSessionTests {
     #expect(again.proposals.flatMap(\.conditions).map(\.version) == [4])
   }
 
-  @Test("so it does where it was not sent yet")
+  @Test("an unsent edit of the default stays whole where others wrote and deleted the text")
   func overDeletedOffline() throws {
     var bench = PeerBench()
     bench.live(version: 2, other)
@@ -65,7 +65,7 @@ struct TextSessionTests {
     #expect(bench.shown("note") == "\"hello you\"")
   }
 
-  @Test("a text over a field that was deleted before the snapshot is compared with the snapshot's version, and ends")
+  @Test("a text over a field deleted before the snapshot is compared with the snapshot's version")
   func overDeletedUnseen() throws {
     var bench = PeerBench()
     bench.live(version: 3, other + [Entry(name: "note", value: "\"old\"", version: 3)])
@@ -78,7 +78,7 @@ struct TextSessionTests {
     #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [9])
   }
 
-  @Test("a text in a field that nobody has is compared, too: another may write there first")
+  @Test("a text in an absent field is compared too, as another peer may write there first")
   func overUnknown() throws {
     var bench = PeerBench()
     bench.live(version: 2, [Entry(name: "other", value: "1", version: 2)])
@@ -86,7 +86,7 @@ struct TextSessionTests {
     #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [2])
   }
 
-  @Test("a writer that others overtake a hundred times loses none of its text")
+  @Test("a writer overtaken a hundred times loses none of its text")
   func overtaken() throws {
     var bench = PeerBench()
     bench.live(version: 2, [Entry(name: "note", value: "\"\"", version: 2)])

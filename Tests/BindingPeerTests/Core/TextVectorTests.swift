@@ -12,7 +12,7 @@ struct TextVectorTests {
     var becomes: String
   }
 
-  @Test("become what they say, as in a page")
+  @Test("each text vector merges to the same result as in a page")
   func merges() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()

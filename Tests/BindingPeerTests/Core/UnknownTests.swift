@@ -2,10 +2,10 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What an epoch of the log that is over may have carried out")
+@Suite("Writes that an ended epoch of the log may have applied")
 struct UnknownTests {
-  /// A peer whose first write, to `level`, is under way while the hub loses its log; the next one has brought back
-  /// `level` as it is given.
+  /// A peer whose first write, to `level`, is in flight while the hub loses its log; the next epoch has recovered
+  /// `level` with the given value.
   private func afterLoss(
     _ proposal: Proposal = .set(["level": "7"]), level: String? = "0.3"
   ) throws -> (bench: PeerBench, id: WriteID, sent: [NumberedProposal]) {
@@ -20,7 +20,7 @@ struct UnknownTests {
     return (bench, id, sent)
   }
 
-  @Test("what was first sent in an earlier epoch says so when it goes again, and nothing else does")
+  @Test("only a write first sent in an earlier epoch is marked as earlier when it is resent")
   func earlier() throws {
     var (bench, _, sent) = try afterLoss()
     #expect(sent.map(\.number) == [1] && sent.map(\.isEarlier) == [true])
@@ -31,7 +31,7 @@ struct UnknownTests {
       bench.live(version: 1, knew: true).proposals.map(\.isEarlier) == [true, false], "the same epoch of the log")
   }
 
-  @Test("a hub that does not know of that is not told")
+  @Test("a hub without the recovery capability gets no earlier mark")
   func olderHub() throws {
     var bench = PeerBench()
     bench.live(version: 5)
@@ -41,7 +41,7 @@ struct UnknownTests {
     #expect(bench.live(version: 1).proposals.map(\.isEarlier) == [false])
   }
 
-  @Test("a plain set that nobody knows of goes again, as compare-and-set on what its writer saw")
+  @Test("a plain set with an unknown outcome is sent again, as compare-and-set on what its writer saw")
   func again() throws {
     var (bench, id, _) = try afterLoss()
     let drain = bench.hub(bench.outcomes((1, .unknown)))
@@ -53,7 +53,7 @@ struct UnknownTests {
     #expect(end.settled.map(\.id) == [id] && end.outcomes == [.committed(epoch: 200, version: 2)])
   }
 
-  @Test("sent again in vain, its outcome stays what it was: unknown")
+  @Test("a resent write that conflicts keeps its outcome: unknown")
   func againInVain() throws {
     var (bench, _, _) = try afterLoss()
     bench.hub(bench.outcomes((1, .unknown)))
@@ -64,7 +64,7 @@ struct UnknownTests {
   }
 
   @Test(
-    "anything else ends as unknown: a merge, a deletion, a set of what has changed or has gone",
+    "a merge, a deletion or a set of a changed field with an unknown outcome ends as unknown",
     arguments: [
       (.one(.add, "level", "1"), "0.3"), (.one(.delete, "level"), "0.3"), (.set(["level": "7"]), "7"),
       (.set(["level": "7"]), "0.9"), (.set(["level": "7"]), nil),
@@ -77,7 +77,7 @@ struct UnknownTests {
     #expect(bench.shown("level") == level)
   }
 
-  @Test("an earlier set of a field does not go again over a later one")
+  @Test("an earlier set of a field is not resent over a later one")
   func earlierSet() throws {
     var (bench, _, _) = try afterLoss()
     try bench.set(["level": "8"])
@@ -86,7 +86,7 @@ struct UnknownTests {
     #expect(bench.shown("level") == "8")
   }
 
-  @Test("what is brought back is nobody's outcome: it has no number")
+  @Test("a recovered commit has no number and is the outcome of no write")
   func broughtBack() throws {
     var bench = PeerBench()
     bench.live(version: 5)
@@ -96,7 +96,7 @@ struct UnknownTests {
     #expect(drain.settled.isEmpty && bench.shown("level") == "7")
   }
 
-  @Test("an offer names the highest number that was seen of each writer, by commit, catch-up and in earlier epochs")
+  @Test("an offer names the highest seen number of each writer, from commits, catch-ups and earlier epochs")
   func numbers() throws {
     var bench = PeerBench()
     bench.capabilities = [Capability.recovery]
@@ -113,7 +113,7 @@ struct UnknownTests {
     #expect(numbers == [PeerBench.own: 1, PeerBench.other.tag: 3])
   }
 
-  @Test("of too many writers those are forgotten that were not heard of for longest")
+  @Test("past the limit the writers not seen for longest are forgotten")
   func bounded() {
     var seen = SeenNumbers()
     for writer in 0...SeenNumbers.mostKept { seen.record(Tag(rawValue: UInt64(writer) + 1), 5) }

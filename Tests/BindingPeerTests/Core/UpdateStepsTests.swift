@@ -2,11 +2,11 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What an update leads through, and how many commits that is")
+@Suite("The steps of an update, and how many commits each counts")
 struct UpdateStepsTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
-  /// The versions, the commits and the fields of each step.
+  /// The version, commit count and fields of each step.
   private func summaries(_ steps: [UpdateStep]) -> [String] {
     steps.map { step in
       let fields = step.changes.sorted { $0.field < $1.field }.map { "\($0.field)=\($0.value?.description ?? "-")" }
@@ -14,7 +14,7 @@ struct UpdateStepsTests {
     }
   }
 
-  /// A session at version 5, and what follows it from there.
+  /// A session at version 5, and the steps from there.
   private func followed(_ options: SessionOptions = SessionOptions()) -> (PeerBench, UpdateSteps) {
     var (bench, steps) = (PeerBench(options: options), UpdateSteps())
     bench.live(version: 5, lit)
@@ -25,7 +25,7 @@ struct UpdateStepsTests {
     return (bench, steps)
   }
 
-  @Test("commits that came together are a step each")
+  @Test("commits of one update are a step each")
   func each() {
     var (bench, steps) = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [1: nil], [0: "3", 1: "false"]]))
@@ -35,7 +35,7 @@ struct UpdateStepsTests {
       ])
   }
 
-  @Test("commits past those that are listed are one step, which counts them")
+  @Test("commits past the listed ones are one step, which counts them")
   func unlisted() {
     var options = SessionOptions()
     options.maxListedCommits = 2
@@ -45,7 +45,7 @@ struct UpdateStepsTests {
       summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=2", "9 +2 level=4"])
   }
 
-  @Test("a delta is one step that counts what it folds")
+  @Test("a delta is one step that counts the commits it compacts")
   func delta() {
     var (bench, steps) = followed()
     let request = bench.hub(bench.commits(after: 9, [[0: "1"]])).request
@@ -53,7 +53,7 @@ struct UpdateStepsTests {
     #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["30 +25 level=0.9"])
   }
 
-  @Test("a snapshot counts from the version it takes the place of; the first one is one change")
+  @Test("a snapshot counts from the replica's version, and the first snapshot is one change")
   func snapshot() {
     var (bench, steps) = (PeerBench(), UpdateSteps())
     let first = bench.live(version: 5, lit).updates.flatMap { steps.steps(of: $0) }
@@ -63,7 +63,7 @@ struct UpdateStepsTests {
     #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["9 +4 level=1 on=-"])
   }
 
-  @Test("an own write is a step without a commit, its commit one without a field")
+  @Test("an own write is a step without a commit, and its commit a step without a field")
   func own() throws {
     var (bench, steps) = followed()
     let write = try bench.write(.set(["level": "0.5"])).drain
@@ -72,7 +72,7 @@ struct UpdateStepsTests {
     #expect(summaries(commit.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 "])
   }
 
-  @Test("what others write under a pending set does not show, and counts")
+  @Test("commits of others under a pending set count but do not show")
   func underPending() throws {
     var (bench, steps) = followed()
     try bench.set(["level": "0.5"])
@@ -80,7 +80,7 @@ struct UpdateStepsTests {
     #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 ", "7 +1 on=false"])
   }
 
-  @Test("where an add of ours lies over, the last step shows the sum")
+  @Test("under a pending add the last step shows the sum")
   func underAdd() throws {
     var (bench, steps) = followed()
     try bench.write(.one(.add, "level", "10"))
@@ -88,7 +88,7 @@ struct UpdateStepsTests {
     #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=12"])
   }
 
-  @Test("what shows nothing new is no step")
+  @Test("a repeated frame makes no step")
   func nothing() {
     var (bench, steps) = followed()
     let frame = bench.commits(after: 5, [[0: "1"]])

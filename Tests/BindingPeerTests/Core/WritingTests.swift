@@ -11,7 +11,7 @@ struct WritingTests {
     return bench
   }
 
-  @Test("the first write after a rest shows and leaves in the same drain")
+  @Test("the first write after a rest shows and is sent in the same drain")
   func leavesAtOnce() throws {
     var bench = followed()
     let drain = try bench.write(.set(["level": "0.8"])).drain
@@ -21,7 +21,7 @@ struct WritingTests {
     #expect(drain.proposals.first?.operations == [WireOperation(verb: .set, field: .id(0), value: json("0.8"))])
   }
 
-  @Test("what is written in one drain leaves in one frame, numbered in order")
+  @Test("the writes of one drain are sent in one frame, numbered in order")
   func oneFrame() throws {
     var bench = followed()
     let drain = try bench.act { session, now, output throws(WriteError) in
@@ -33,7 +33,7 @@ struct WritingTests {
     #expect(drain.updates.count == 1)
   }
 
-  @Test("an own commit is the outcome: told once, and nobody is notified again")
+  @Test("an own commit is the outcome, reported once, and notifies no observer again")
   func ownCommit() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -47,7 +47,7 @@ struct WritingTests {
   }
 
   @Test(
-    "a merge in which the hub found nothing to do shows on until the values are here that it looked at",
+    "a merge that the hub left unchanged shows until the replica has the value that the hub saw",
     arguments: [(Verb.max, "0.8", "0.9"), (.add, "0.5", "0.8"), (.union, "[1]", "[2,1]")])
   func keptMerge(_ verb: Verb, _ operand: String, _ committed: String) throws {
     var bench = PeerBench()
@@ -62,7 +62,7 @@ struct WritingTests {
     #expect(bench.session.fieldRecord("lamp", "level")?.isPending == false && bench.session.unconfirmed == 0)
   }
 
-  @Test("a merge that does nothing here either ends with its outcome")
+  @Test("a merge without effect on either side ends with its outcome")
   func idleMerge() throws {
     var bench = followed()
     try bench.write(.one(.max, "level", "0.1"))
@@ -71,7 +71,7 @@ struct WritingTests {
     #expect(bench.session.fieldRecord("lamp", "level")?.isPending == false)
   }
 
-  @Test("a write that is acknowledged before its commit stays shown until the commit is there")
+  @Test("a write acknowledged before its commit shows until the commit arrives")
   func acknowledgedFirst() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -86,7 +86,7 @@ struct WritingTests {
     #expect(bench.hub(bench.commits(after: 7, [[0: "0.1"]])).changes == ["level 0.8 0.1"])
   }
 
-  @Test("one outcome can stand for a run of numbers")
+  @Test("one outcome can cover a run of numbers")
   func run() throws {
     var bench = followed()
     for field in ["a", "b", "c"] { try bench.set([field: "1"]) }
@@ -94,7 +94,7 @@ struct WritingTests {
     #expect(drain.outcomes == (6...8).map { .committed(epoch: 100, version: $0) })
   }
 
-  @Test("what others write does not move a field with a pending set of ours")
+  @Test("commits of others do not change a field with a pending set")
   func remoteBelow() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -104,7 +104,7 @@ struct WritingTests {
     #expect(bench.session.fieldRecord("lamp", "level")?.committed == json("0.5"))
   }
 
-  @Test("an add, max or min is laid over what others write")
+  @Test("an add, max or min overlays what others write")
   func mergesAbove() throws {
     var bench = PeerBench()
     bench.live(version: 1, ["a", "b", "c"].map { Entry(name: $0, value: "10", version: 1) })
@@ -119,7 +119,7 @@ struct WritingTests {
     #expect(bench.shown("c") == "7")
   }
 
-  @Test("a refused write falls back in one update, before its author hears of it")
+  @Test("a refused write is reverted in one update, before its outcome is reported")
   func refused() throws {
     var bench = followed()
     let id = try bench.set(["level": "7", "on": "false"])
@@ -140,11 +140,11 @@ struct WritingTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("kept, conflict, expired and unknown each end a write once")
+  @Test("unchanged, conflict, expired and unknown each end a write once")
   func otherEnds() throws {
     var bench = followed()
     for field in ["a", "b", "c"] { try bench.set([field: "1"]) }
-    // A plain set would go again.
+    // A plain set would be resent.
     try bench.write(.one(.add, "d", "1"))
     let conflict = Conflict(field: "b", version: 5, origin: PeerBench.other, ageMilliseconds: 9, value: json("2"))
     let frame = bench.outcomes((1, .unchanged), (2, .conflict(conflict)), (3, .expired), (4, .unknown))
@@ -156,7 +156,7 @@ struct WritingTests {
     #expect(bench.hub(frame).settled.isEmpty)
   }
 
-  @Test("an own commit hides every own lower one whose outcome is still awaited")
+  @Test("an own commit hides all own lower writes that still await their outcome")
   func lowerHidden() throws {
     var bench = followed()
     try bench.set(["level": "7"])
@@ -166,7 +166,7 @@ struct WritingTests {
     #expect(bench.hub(bench.outcomes((1, .refused(Refusal(.notPermitted, "no"))))).settled.count == 1)
   }
 
-  @Test("a default shows where there is nothing, and not over a value")
+  @Test("a default shows where there is no value, and not over a value")
   func defaults() throws {
     var bench = followed()
     try bench.write(.one(.setIfAbsent, "level", "1"))
@@ -174,14 +174,14 @@ struct WritingTests {
     #expect(bench.shown("level") == "0.3" && bench.shown("name") == "\"desk\"")
   }
 
-  @Test("delete and clear show at once")
+  @Test("delete and clear show immediately")
   func deletes() throws {
     var bench = followed()
     #expect(try bench.write(.one(.delete, "on")).drain.changes == ["on true -"])
     #expect(try bench.write(.one(.clear, "")).drain.changes == ["level 0.3 -"])
   }
 
-  @Test("proposals in flight are so many; the rest leaves as outcomes come, one numbered after the other")
+  @Test("at most maxUnacknowledged proposals are in flight; the rest is sent as outcomes arrive")
   func window() throws {
     var limits = Limits()
     limits.maxUnacknowledged = 2
@@ -192,7 +192,7 @@ struct WritingTests {
     #expect(bench.hub(bench.outcomes((2, .committed(count: 2, version: 7)))).numbers == [4])
   }
 
-  @Test("a hold is no outcome: told, and the same number goes again after its pause")
+  @Test("retryLater is no outcome: it is reported, and the same number is resent after its pause")
   func hold() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -205,7 +205,7 @@ struct WritingTests {
     #expect(bench.wait(1).numbers == [1, 2])
   }
 
-  @Test("expected: the hub is sent all from the number that it names")
+  @Test("after `expected` the session sends everything from that number on")
   func expected() throws {
     var bench = followed()
     for field in ["a", "b", "c"] { try bench.set([field: "1"]) }
@@ -213,7 +213,7 @@ struct WritingTests {
     #expect(drain.numbers == [2, 3] && drain.settled.isEmpty)
   }
 
-  @Test("expected below all that is unacknowledged: the hub is told where the numbers stand")
+  @Test("after `expected` below all unacknowledged numbers the session joins with its lowest one")
   func expectedBelow() throws {
     var bench = followed()
     for field in ["a", "b"] { try bench.set([field: "1"]) }
@@ -222,7 +222,7 @@ struct WritingTests {
     #expect(drain.joins.first?.unacknowledged == 2)
   }
 
-  @Test("a proposal without outcome goes again, unchanged, with the second heartbeat")
+  @Test("a proposal without an outcome is resent unchanged with the second heartbeat")
   func twoHeartbeats() throws {
     var bench = followed()
     bench.hub(bench.heartbeat(1))
@@ -235,7 +235,7 @@ struct WritingTests {
   }
 
   @Test(
-    "a proposal without outcome goes again after a gap is healed, and once its mark says decided it no longer shows")
+    "a proposal without an outcome is resent after a gap, and hidden once its number is decided")
   func afterGap() throws {
     var bench = followed()
     try bench.set(["level": "7"])
@@ -248,7 +248,7 @@ struct WritingTests {
     #expect(bench.shown("level") == "0.4")
   }
 
-  @Test("an own commit that a catch-up brings is its write's outcome")
+  @Test("an own commit in a catch-up is its write's outcome")
   func inCatchup() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -259,7 +259,7 @@ struct WritingTests {
     #expect(drain.outcomes == [.committed(epoch: 100, version: 6)] && drain.numbers.isEmpty)
   }
 
-  @Test("proposals tell up to which number all outcomes have been seen")
+  @Test("proposals carry the number up to which all outcomes have been seen")
   func confirmed() throws {
     var bench = followed()
     for field in ["a", "b"] { try bench.set([field: "1"]) }
@@ -269,7 +269,7 @@ struct WritingTests {
     #expect(try bench.write(.set(["d": "1"])).drain.proposals.first?.confirmed == 2)
   }
 
-  @Test("a sent write that is given up goes again as void, under its number")
+  @Test("a withdrawn sent write is resent as void, under its number")
   func void() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -279,7 +279,7 @@ struct WritingTests {
     #expect(ended.outcomes == [.expired] && ended.changes == ["level 0.8 0.3"])
   }
 
-  @Test("the hops of a proposal travel with it")
+  @Test("the hops of a proposal are sent with it")
   func hops() throws {
     var bench = followed()
     let proposal = Proposal(operations: [FieldOperation(.set, "on", json("false"))], hops: 4)

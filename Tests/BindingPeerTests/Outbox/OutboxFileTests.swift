@@ -5,7 +5,7 @@ import Testing
 
 @testable import BindingPeer
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 final class OutboxFolder: Sendable {
   let url: URL
 
@@ -18,7 +18,7 @@ final class OutboxFolder: Sendable {
 
   func path(_ name: String = "outbox") -> String { url.appendingPathComponent(name).path }
 
-  /// The file as it is now, without its lock, as a copy or a crash would leave it; cut off after so many bytes.
+  /// Copies the present file without its lock, as a copy or a crash would leave it; truncated to `bytes`, if given.
   func copy(_ name: String = "outbox", to copy: String, bytes: Int? = nil) throws -> String {
     let data = try Data(contentsOf: URL(fileURLWithPath: path(name)))
     let made = FileManager.default.createFile(
@@ -42,7 +42,7 @@ struct OutboxFileTests {
         proposal: Proposal(operations: [FieldOperation(.set, "level", json(value))]), time: 0, seen: []))
   }
 
-  @Test("what one run noted the next finds, with the wall time, in a file that only its owner may read")
+  @Test("the next run finds what one run recorded, with the wall time, in a file private to its owner")
   func survives() throws {
     do {
       let file = try OutboxFile.open(folder.path())
@@ -58,7 +58,7 @@ struct OutboxFileTests {
     #expect(try file.begin(identity) == 2)
   }
 
-  @Test("a run that left with nothing unacknowledged is gone from the file, its secret too")
+  @Test("a run that left with nothing unacknowledged is removed from the file with its secret")
   func leaves() throws {
     let file = try OutboxFile.open(folder.path())
     let run = try file.begin(identity)
@@ -67,7 +67,7 @@ struct OutboxFileTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())).count == OutboxLog.headerBytes)
   }
 
-  @Test("one process has it at a time, and the other is named")
+  @Test("one process holds the file at a time, and the error names it")
   func held() throws {
     let file = try OutboxFile.open(folder.path())
     #expect(throws: OutboxError.held(path: folder.path(), byProcess: getpid())) { try OutboxFile.open(folder.path()) }
@@ -75,7 +75,7 @@ struct OutboxFileTests {
     _ = try OutboxFile.open(folder.path())
   }
 
-  @Test("a torn end is cut off, told, and written over")
+  @Test("a torn end is cut off, reported, and overwritten")
   func torn() throws {
     do {
       let file = try OutboxFile.open(folder.path())
@@ -91,7 +91,7 @@ struct OutboxFileTests {
     #expect(try OutboxFile.open(copy).unfinished.map { $0.writes.map(\.id.rawValue) } == [[1], [3]])
   }
 
-  @Test("what cannot be used is an error that names the file, and leaves it as it was")
+  @Test("an unusable file is an error that names it, and is left as it was")
   func errors() throws {
     func make(_ name: String, _ bytes: [UInt8], mode: Int = 0o600) -> String {
       _ = FileManager.default.createFile(
@@ -119,7 +119,7 @@ struct OutboxFileTests {
     }
   }
 
-  @Test("a full disk at the start is an error; later on the rest waits, in order, until there is room")
+  @Test("a full disk at the start is an error; later the entries wait in order until there is room")
   func fullDisk() throws {
     let room = Protected(100)
     let writing: OutboxFile.Writing = { descriptor, bytes in
@@ -150,7 +150,7 @@ struct OutboxFileTests {
     }
   }
 
-  @Test("a file that is mostly history is written anew, and loses nothing")
+  @Test("a file that is mostly history is compacted without loss")
   func compacts() throws {
     let file = try OutboxFile.open(folder.path())
     let run = try file.begin(identity)
@@ -172,7 +172,7 @@ struct OutboxFileTests {
     #expect(again.unfinished.first?.lastNumbers == ["lamp": 1_000])
   }
 
-  @Test("what has to survive the loss of power is synced, too")
+  @Test("with durability disk an entry is synced, too")
   func durable() throws {
     let file = try OutboxFile.open(folder.path(), durability: .disk)
     let run = try file.begin(identity)

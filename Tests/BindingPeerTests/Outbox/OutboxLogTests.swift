@@ -39,20 +39,20 @@ struct OutboxLogTests {
     try bytes.withUnsafeBytes { try OutboxLog.parse($0) }
   }
 
-  @Test("the checksum is the published one")
+  @Test("the checksum is the published CRC-32C")
   func checksum() {
     let sum = { (bytes: [UInt8]) in bytes.withUnsafeBytes { Checksum.crc32c($0) } }
     #expect(sum(Array("123456789".utf8)) == 0xE306_9283)
     #expect(sum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
   }
 
-  @Test("the header and the shortest record are these bytes, as docs/reference/outbox-format.md has them")
+  @Test("the header and the shortest record are the bytes of docs/reference/outbox-format.md")
   func bytes() {
     let hex = log([.left]).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(hex == "62696e646f75740a01000000" + "e706edf4" + "f1dd3689" + "05000000" + "0801000000")
   }
 
-  @Test("every kind of record is read as it was written")
+  @Test("every kind of record survives encoding")
   func roundTrip() throws {
     for content in Self.entries {
       var writer = WireWriter()
@@ -65,7 +65,7 @@ struct OutboxLogTests {
     }
   }
 
-  @Test("what is unacknowledged is found with its number and its last conditions; what is decided is not")
+  @Test("unacknowledged writes are found with number and last conditions; decided writes are not")
   func unfinished() throws {
     let run = try #require(try parse(log(Array(Self.entries.prefix(6)))).content.unfinished.first)
     #expect(run.identity == Self.identity && run.log == 9 && run.epoch == 1 << 40)
@@ -75,7 +75,7 @@ struct OutboxLogTests {
     #expect(try parse(log(Self.entries)).content.isEmpty)
   }
 
-  @Test("a compacted file says the same, and keeps the numbers that no write tells any more")
+  @Test("a compacted file has the same content, and keeps last numbers that no write shows")
   func compacted() throws {
     let content = try parse(log(Array(Self.entries.prefix(8)))).content
     let again = try parse(content.compacted).content
@@ -83,7 +83,7 @@ struct OutboxLogTests {
     #expect(again.unfinished.first?.lastNumbers == ["shop/kiosk-3": 1, "lamp": 12])
   }
 
-  @Test("cut off at any byte, it gives all records before")
+  @Test("a file truncated at any byte yields all records before it")
   func truncated() throws {
     let bytes = log(Self.entries)
     var ends = [OutboxLog.headerBytes]
@@ -97,7 +97,7 @@ struct OutboxLogTests {
     }
   }
 
-  @Test("with any bit of it turned over, it is an error, or the last record is cut off; never something else")
+  @Test("a flipped bit is an error or cuts off the last record; it never changes content")
   func flippedBits() throws {
     let contents = Array(Self.entries.prefix(8))
     let bytes = log(contents)
@@ -118,14 +118,14 @@ struct OutboxLogTests {
     }
   }
 
-  @Test("a file of a newer version is told by its number, another file by its first bytes")
+  @Test("a newer version is identified by its number, another file by its first bytes")
   func otherFiles() {
     #expect(throws: OutboxDamage.newerVersion(2)) { try parse(log([.left], header: OutboxLog.header(version: 2))) }
     #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("#!/bin/sh\necho hello\n".utf8)) }
     #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("short".utf8)) }
   }
 
-  @Test("a record that checks and says nothing known is damage")
+  @Test("a record of unknown kind with a valid checksum is damage")
   func unknownKind() {
     var writer = WireWriter()
     writer.raw(OutboxLog.header)

@@ -30,7 +30,7 @@ struct OutboxRestartTests {
       log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
-  /// What the hub has, as another peer sees it.
+  /// The hub's value, as another peer sees it.
   private func atTheHub(_ field: String) async throws -> String? {
     let reader = Peer(name: "reader", hub: hub)
     let model = try reader.model("lamp")
@@ -38,7 +38,7 @@ struct OutboxRestartTests {
     return model[field]?.description
   }
 
-  @Test("what was written without a hub shows after the restart, and goes out before what is written then")
+  @Test("a write made without a hub shows after the restart, and is sent before later writes")
   func restart() async throws {
     let first = try peer("first", OfflineTransport())
     try first.model("lamp").write(set("0.4"))
@@ -60,7 +60,7 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("level") == "0.6")
   }
 
-  @Test("the old and the new writes go under different tags, and the old tag says good-bye")
+  @Test("old and new writes are sent under different tags, and the old tag leaves the hub")
   func identities() async throws {
     let first = try peer("first", OfflineTransport())
     let tag = first.tag
@@ -74,7 +74,7 @@ struct OutboxRestartTests {
     #expect(await eventually { model.record("level")?.origin.tag == second.tag })
   }
 
-  @Test("a model that nobody shares again gets its writes all the same")
+  @Test("a model that is not shared again still gets its writes")
   func nobodyShares() async throws {
     let first = try peer("first", OfflineTransport())
     for _ in 0..<3 { try first.model("lamp").write(addOne) }
@@ -84,7 +84,7 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("n") == "3")
   }
 
-  @Test("several runs that met no hub are sent in their order")
+  @Test("several runs without a hub are sent in order")
   func severalRuns() async throws {
     for value in ["0.1", "0.2", "0.3"] {
       let peer = try peer("offline", OfflineTransport())
@@ -102,7 +102,7 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("level") == "0.3")
   }
 
-  @Test("writes that were under way when the program died apply once each; the copy of the file stops the original")
+  @Test("writes in flight when the program died apply once each, and the file's copy stops the original")
   func exactlyOnce() async throws {
     var total = 0
     for round in 0..<8 {
@@ -119,7 +119,7 @@ struct OutboxRestartTests {
       let second = try peer("second", hub, copy)
       #expect(await eventually { second.restored.isEmpty })
       if second.counters.connections > 0, !writer.status.phase.isStopped {
-        // With nothing left in the copy nobody speaks for the original but itself.
+        // With nothing left in the copy, only the original acts under its identity.
         #expect(await eventually { writer.unconfirmed == 0 || writer.status.phase.isStopped })
       }
       #expect(try await atTheHub("n") == "\(total)")
@@ -128,12 +128,12 @@ struct OutboxRestartTests {
     }
   }
 
-  @Test("of two peers with copies of one outbox the later stops the earlier, which says so and throws at each write")
+  @Test("of two peers with copies of one outbox the later stops the earlier, whose writes then throw")
   func fenced() async throws {
     let first = try peer("first", hub)
     let model = try first.model("lamp")
     #expect(await model.whenCurrent(timeout: .seconds(20)))
-    // The copy holds the write, whatever has become of it at the hub meanwhile.
+    // The copy holds the write, whatever became of it at the hub meanwhile.
     try model.write(addOne)
     let copy = try folder.copy(to: "copy")
     let second = try peer("second", hub, copy)
@@ -144,7 +144,7 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("n") == "1")
   }
 
-  @Test("a file that takes nothing more is told in the status; what it lacks is not sent, and is when there is room")
+  @Test("a full outbox file is reported in the status, and a write that it lacks is sent once there is room")
   func fullDisk() async throws {
     let isFull = Protected(false)
     let file = try OutboxFile.open(folder.path()) { descriptor, bytes in

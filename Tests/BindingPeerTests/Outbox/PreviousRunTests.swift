@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("A session notes its writes, and another speaks for its earlier run")
+@Suite("A session records its writes, and another session sends those of an earlier run")
 struct PreviousRunTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "n", value: "1", version: 5)]
 
@@ -13,7 +13,7 @@ struct PreviousRunTests {
     return bench
   }
 
-  /// What a file would hold after these notes.
+  /// The previous run in a file with these entries.
   private func previousRun(_ entries: [JournalEntry]) -> PreviousRun? {
     var content = OutboxContent()
     content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
@@ -22,7 +22,7 @@ struct PreviousRunTests {
     return content.unfinished.first
   }
 
-  /// A life that had been welcomed, sent an `add` as number 1 and left a set unsent.
+  /// A run that had been welcomed, sent an `add` as number 1 and left a set unsent.
   private func sentAndUnsent() throws -> PreviousRun {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 5, lit)
@@ -36,7 +36,7 @@ struct PreviousRunTests {
     PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: wall))
   }
 
-  @Test("the hub's log and epoch are noted when a hub is met, and when they change")
+  @Test("the hub's log and epoch are recorded at the first welcome and when they change")
   func recordsHub() {
     var bench = PeerBench(keepsOutbox: true)
     bench.open()
@@ -50,7 +50,7 @@ struct PreviousRunTests {
     #expect(bench.welcome().entries == [.welcomed(log: 1, epoch: 101)])
   }
 
-  @Test("a write is noted when it is made, its number in the drain that sends it, its outcome in the one that confirms")
+  @Test("a write is recorded when made, its number when sent, its outcome when confirmed")
   func recordsWrites() throws {
     var bench = keeping()
     let drain = try bench.write(.set(["level": "0.8"])).drain
@@ -64,7 +64,7 @@ struct PreviousRunTests {
     #expect(end.entries == [.decided(id, .committed)] && end.alives.first?.entries.first?.confirmed == 1)
   }
 
-  @Test("a session without an outbox notes nothing")
+  @Test("a session without an outbox records nothing")
   func withoutOutbox() throws {
     var bench = PeerBench()
     #expect(bench.live(version: 5, lit).entries.isEmpty)
@@ -72,7 +72,7 @@ struct PreviousRunTests {
   }
 
   @Test(
-    "the end of the program, and being fenced, leave what is unacknowledged to the next run; the hub hears no leave")
+    "the end of the program, and fencing, leave pending writes to the next run; no leave is sent")
   func staysOpen() throws {
     var closed = keeping()
     try closed.set(["level": "0.8"])
@@ -84,7 +84,7 @@ struct PreviousRunTests {
   }
 
   @Test(
-    "with nothing unacknowledged the last outcomes are confirmed before the leave, so that the hub forgets the identity"
+    "with nothing pending the last outcomes are confirmed before the leave, so that the hub forgets the identity"
   )
   func leavesSettled() throws {
     var bench = keeping()
@@ -94,7 +94,7 @@ struct PreviousRunTests {
     #expect(drain.alives.first?.entries.first?.confirmed == 1 && drain.sent.last == .leave(Leave()))
   }
 
-  @Test("what was sent goes again under its number, what was not follows under the next; then nothing is left")
+  @Test("sent writes are resent under their number, and unsent ones follow under the next")
   func resumes() throws {
     var bench = resumed(try sentAndUnsent())
     let hello = try #require(bench.open().hellos.first)
@@ -110,7 +110,7 @@ struct PreviousRunTests {
     #expect(end.entries.count == 2)
   }
 
-  @Test("an owner that is no more has nothing against what others write")
+  @Test("a session of a former owner approves what others write")
   func ownsNoLonger() throws {
     var bench = resumed(try sentAndUnsent())
     bench.open()
@@ -128,7 +128,7 @@ struct PreviousRunTests {
     #expect(approval.token == 5 && approval.isAccepted)
   }
 
-  @Test("numbers go on above those of writes that are over")
+  @Test("numbers continue above those of ended writes")
   func numbersGoOn() throws {
     var run = try sentAndUnsent()
     run.lastNumbers["lamp"] = 9
@@ -140,7 +140,7 @@ struct PreviousRunTests {
     #expect(bench.catchUp(join.request, version: 5, lit, lastDecided: 9).numbers == [10])
   }
 
-  @Test("an old unsent plain set yields where others wrote meanwhile; in a new epoch equal values are no change")
+  @Test("an old unsent set is compared where others wrote meanwhile; in a new epoch equal values are no change")
   func oldYields() throws {
     let run = try sentAndUnsent()
     var changed = resumed(run)
@@ -156,7 +156,7 @@ struct PreviousRunTests {
     #expect(proposals.map(\.number) == [1, 2] && proposals.last?.conditions.isEmpty == true)
   }
 
-  @Test("a hub that has forgotten the identity gets plain sets as compare-and-set; of the rest nobody can say")
+  @Test("a hub that forgot the identity gets sets as compare-and-set; other writes end as unknown")
   func forgotten() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 5, lit)
@@ -173,7 +173,7 @@ struct PreviousRunTests {
     #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
   }
 
-  @Test("a copy that lags behind ends what the hub answers no more, once repetitions had no answer")
+  @Test("a lagging copy ends writes that the hub no longer answers, after repetitions without an answer")
   func lagging() throws {
     var bench = resumed(try sentAndUnsent())
     bench.open()
@@ -184,7 +184,7 @@ struct PreviousRunTests {
       bench.now += 1_000
       outcomes += bench.hub(bench.heartbeat(number)).outcomes
     }
-    // That which the copy had no number for got one that was decided before.
+    // The write without a number got one that was decided before.
     #expect(outcomes.count == 2)
     for outcome in outcomes {
       guard case .unknown = outcome else {
@@ -203,7 +203,7 @@ struct PreviousRunTests {
     return (PeerBench(session), ids)
   }
 
-  @Test("what an earlier run wrote shows from the first join on, below what is written now")
+  @Test("writes of an earlier run show from the first join on, below those of this run")
   func shows() throws {
     var (bench, _) = try carrying()
     #expect(bench.join().changes.sorted() == ["level - 0.8", "n - 1"])
@@ -213,7 +213,7 @@ struct PreviousRunTests {
     #expect(bench.shown("level") == "0.9" && bench.shown("n") == "2")
   }
 
-  @Test("nothing of this run is sent to that model before the earlier writes have ended; other models are not held up")
+  @Test("a model's earlier writes end before this run's are sent; other models are not delayed")
   func waits() throws {
     var (bench, ids) = try carrying()
     bench.live(version: 5, lit)
@@ -228,7 +228,7 @@ struct PreviousRunTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("a commit of an earlier run is not counted twice, whichever session hears of it first")
+  @Test("a commit of an earlier run is applied once, whichever session receives it first")
   func notTwice() throws {
     let earlier = Origin(tag: PeerBench.own, name: "me")
     var (first, ids) = try carrying()
@@ -246,18 +246,18 @@ struct PreviousRunTests {
     #expect(second.shown("n") == "2")
   }
 
-  @Test("a write that was committed in an epoch that is over shows no longer once it has ended")
+  @Test("a write committed in an ended epoch no longer shows once it has ended")
   func endsInFormerEpoch() throws {
     var (bench, ids) = try carrying()
     bench.live(version: 5, lit)
     #expect(bench.shown("level") == "0.8")
-    // That epoch went further than the present one: its version is no sign of anything here.
+    // That epoch had higher versions than the present one: its version means nothing here.
     let end = Outcome.committed(epoch: bench.epoch - 1, version: 900)
     _ = bench.act { session, _, _ in session.carriedEnded(ids[1], of: "lamp", as: end) }
     #expect(bench.shown("level") == "0.3")
   }
 
-  @Test("a plain set of now does not fold away one of an earlier run, which is not changed any more")
+  @Test("a plain set does not supersede one of an earlier run")
   func notCoalesced() throws {
     var (bench, ids) = try carrying()
     bench.join()
@@ -267,7 +267,7 @@ struct PreviousRunTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("while notes cannot be written nothing is confirmed")
+  @Test("while entries cannot be stored nothing is confirmed")
   func laggingJournal() throws {
     var bench = keeping()
     try bench.set(["level": "0.8"])

@@ -3,12 +3,12 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What a write with a rule was written on, when that comes to nothing or its number is used up")
+@Suite("The base of a write with a rule, when that base fails or its number is used")
 struct RuledOutboxTests {
   private let note = [Entry(name: "note", value: "\"the cat\"", version: 4)]
   private let untouched = [Entry(name: "level", value: "0.3", version: 4)]
 
-  /// Writes a text as an editor does that shows this.
+  /// Writes a text as an editor does that shows `shown`.
   private func edit(
     _ bench: inout PeerBench, _ shown: String, to text: String
   ) throws -> (id: WriteID, entries: [JournalEntry]) {
@@ -33,7 +33,7 @@ struct RuledOutboxTests {
   private let lost = WireOutcome.Rest.conflict(
     Conflict(field: "note", version: 5, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"the big cat\"")))
 
-  @Test("a text that lost its number to a conflict is kept as never sent, on condition of what its writer saw")
+  @Test("a text that lost its number to a conflict is kept as unsent, on condition of what its writer saw")
   func usedUpNumber() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, note)
@@ -48,7 +48,7 @@ struct RuledOutboxTests {
     #expect(kept.proposal.conditions == [Condition(field: "note", epoch: 100, version: 4)])
   }
 
-  @Test("words of a lost epoch that another writer brings back too are there once")
+  @Test("words of a lost epoch that another writer restores too occur once")
   func lostWords() throws {
     var bench = PeerBench()
     bench.live(version: 4, note)
@@ -68,7 +68,7 @@ struct RuledOutboxTests {
     #expect(again.proposals.flatMap(\.operations).map { $0.value } == [json("\"the big cat sat\"")])
   }
 
-  @Test("a text in the place of one that was never sent, edited amid what others wrote, holds that once")
+  @Test("a text that supersedes an unsent one, edited amid others' words, keeps them once")
   func editedAmidOthers() throws {
     var bench = PeerBench()
     bench.live(version: 4, note)
@@ -87,7 +87,7 @@ struct RuledOutboxTests {
     #expect(bench.shown("note") == "\"the catXY saZt\"")
   }
 
-  @Test("a text in the place of one that was never sent, edited from what was there before that, holds both edits")
+  @Test("a text that supersedes an unsent one, edited from the same base, keeps both edits")
   func editedFromBefore() throws {
     var bench = PeerBench()
     bench.live(version: 4, note)
@@ -99,7 +99,7 @@ struct RuledOutboxTests {
     #expect(drain.proposals.flatMap(\.operations).map { $0.value } == [json("\"theY catX\"")])
   }
 
-  @Test("a text that was taken back while it was under way is not merged and sent again after a conflict")
+  @Test("a withdrawn text in flight is not merged and sent again after a conflict")
   func withdrawnConflict() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, note)
@@ -110,7 +110,7 @@ struct RuledOutboxTests {
     #expect(drain.entries == [.decided(id, .conflict)])
   }
 
-  @Test("what a closure made of two values is kept before it is sent under a number")
+  @Test("the result of a merge closure is kept before it is sent under a number")
   func answeredMerge() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, note)
@@ -132,7 +132,7 @@ struct RuledOutboxTests {
     #expect(kept.proposal.operations.map(\.value) == [json("[2,1]")])
   }
 
-  @Test("what was forgotten and goes again is told as unknown if it fails, also by the next run of the program")
+  @Test("a forgotten write that is resent ends as unknown if it fails, also in the next run")
   func goesAgain() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, untouched)
@@ -167,7 +167,7 @@ struct RuledOutboxTests {
     }
   }
 
-  @Test("what an earlier run wrote over a write of its own that was not committed ends as a conflict")
+  @Test("a write of an earlier run on top of an own write that failed ends as a conflict")
   func writtenOnOwn() throws {
     var own = PeerBench(keepsOutbox: true)
     own.live(version: 4, note)
@@ -184,13 +184,13 @@ struct RuledOutboxTests {
     }
   }
 
-  @Test("a word of a write that was taken back is not in a later text, even where nobody ever wrote one")
+  @Test("a word of a withdrawn write is not in a later text, also in an unwritten field")
   func withdrawn() throws {
     var bench = PeerBench()
     bench.live(version: 4, untouched)
     bench.lose()
     let (first, _) = try edit(&bench, "\"\"", to: "\"one\"")
-    // A condition in between: nothing before it is folded away.
+    // A condition in between: nothing before it is superseded.
     _ = try bench.write(
       Proposal(
         operations: [FieldOperation(.set, "level", json("0.5"))],

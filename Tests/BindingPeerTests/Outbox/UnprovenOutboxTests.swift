@@ -7,7 +7,7 @@ import Testing
 
 @testable import BindingPeer
 
-/// A file of the time when tags were drawn and not made of the secret. Its life had sent a set of `n` as number 2 and
+/// A file from when tags were random and not derived from the secret. Its run had sent a set of `n` as number 2 and
 /// had no outcome; sets of `level`, and of `on` and `note`, were not sent.
 private enum OldFile {
   static let hex =
@@ -41,7 +41,7 @@ struct UnprovenOutboxTests {
 
   init() throws { folder = try OutboxFolder() }
 
-  @Test("what was not sent becomes a run under the tag of its secret, what was sent stays behind, and once is enough")
+  @Test("unsent writes become a run under the proven tag, sent ones stay behind, and this happens once")
   func adopted() throws {
     var content = try OldFile.content()
     let old = try #require(content.unfinished.first)
@@ -71,7 +71,7 @@ struct UnprovenOutboxTests {
     #expect(!hasMoved && content == before)
   }
 
-  @Test("the file is written anew in one step when it is opened, and says the same when it is opened again")
+  @Test("opening an unproven file rewrites it in one step, with the same content on the next opening")
   func file() throws {
     let made = FileManager.default.createFile(
       atPath: folder.path(), contents: Data(OldFile.bytes), attributes: [.posixPermissions: 0o600])
@@ -85,7 +85,7 @@ struct UnprovenOutboxTests {
     }
   }
 
-  @Test("a disk that takes no new file leaves the old one as it is, and the peer does not start")
+  @Test("a full disk leaves the unproven file as it is, and the peer does not start")
   func fullDisk() throws {
     let made = FileManager.default.createFile(
       atPath: folder.path(), contents: Data(OldFile.bytes), attributes: [.posixPermissions: 0o600])
@@ -100,7 +100,7 @@ struct UnprovenOutboxTests {
     return bench
   }
 
-  @Test("what was sent ends as unknown when a hub is there, and is not sent")
+  @Test("a sent write of an unproven run ends as unknown at the welcome, and is not sent")
   func sent() throws {
     var content = try OldFile.content()
     _ = content.adoptUnproven()
@@ -118,7 +118,7 @@ struct UnprovenOutboxTests {
     #expect(bench.catchUp(drain.request, version: 1, []).proposals.isEmpty)
   }
 
-  @Test("what was not sent goes out under the proven tag, its numbers from 1 on")
+  @Test("unsent writes of an unproven run are sent under the proven tag, numbered from 1")
   func unsent() throws {
     var content = try OldFile.content()
     _ = content.adoptUnproven()
@@ -131,7 +131,7 @@ struct UnprovenOutboxTests {
     #expect(sent.map(\.number) == [1, 2] && sent.map(\.operations.count) == [1, 2])
   }
 
-  @Test("a peer that is given such a file shows all, is told which write is unknown, and has the rest carried out once")
+  @Test("a peer with an unproven file shows all writes, ends the sent one as unknown, and commits the rest once")
   func restart() async throws {
     var options = HubOptions()
     options.listen = []
@@ -168,7 +168,7 @@ struct UnprovenOutboxTests {
     await scout.close()
   }
 
-  /// A file of which one addition, of 10, was sent as number 1, another, of 1, and a set were not.
+  /// Writes a file of which one addition, of 10, was sent as number 1; another, of 1, and a set were not.
   private func write(_ identity: Identity, log: LogID, epoch: Epoch) throws {
     func entry(_ id: UInt64, _ operation: FieldOperation) -> OutboxRecord.Content {
       let proposal = Proposal(operations: [operation])
