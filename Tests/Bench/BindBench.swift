@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bindbench`: what Bindbus costs, as ratios to what the same machine does without it, both measured in one run.
+/// `bindbench`: the cost of Bindbus, as ratios to what the same machine does without it, both measured in one run.
 @main
 struct BindBench: ParsableCommand {
   static let configuration = CommandConfiguration(

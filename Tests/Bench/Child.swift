@@ -1,6 +1,6 @@
 import Foundation
 
-/// This program again in another role, in a process of its own; it says a line when it is ready and ends with us.
+/// This program in another role, in its own process; it prints a line when it is ready and ends with its parent.
 final class Child {
   private let process = Process()
   private let output = Pipe()
@@ -15,7 +15,7 @@ final class Child {
     try process.run()
   }
 
-  /// The next line that it prints; waits for it.
+  /// Waits for the next line that it prints.
   func line() throws -> String {
     while true {
       if let end = rest.firstIndex(of: 10) {
@@ -40,7 +40,7 @@ final class Child {
   }
 }
 
-/// Says a line to the process that started this one, at once.
+/// Sends a line to the parent process, unbuffered.
 func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
 /// Nanoseconds of a clock that all processes of this machine share, in 16 digits.

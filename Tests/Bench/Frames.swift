@@ -1,9 +1,9 @@
 import BindingProtocol
 
-/// The frames that both sides carry, and how to count what is in them.
+/// The frames that hub and forwarder carry, and how to count the changes in them.
 enum Frames {
-  /// A `propose` of `count` proposals with one change each, to `fields` fields in turn, the value being the present
-  /// time in 16 digits or what is given: how many bytes it has, and who writes so many.
+  /// Encodes a `propose` of `count` proposals with one change each, to `fields` fields in turn. The value is the
+  /// present time in 16 digits, or `value` with `bytes` bytes.
   static func proposals(
     _ count: Int, from first: ProposalNumber, confirmed: ProposalNumber, session: SessionID, start: StartNumber,
     topic: Topic, fields: FieldID, into writer: inout WireWriter, bytes: Int = 16,
@@ -45,7 +45,7 @@ enum Frames {
     frame.count > 15 ? Int(frame[13]) | Int(frame[14]) << 8 : 0
   }
 
-  /// Commits in a `commits`; 0 in another message about the model.
+  /// The number of commits in a `commits`; 0 in another message about the model.
   static func changes(inCommits frame: UnsafeRawBufferPointer) -> Int {
     guard frame.count > HubHeader.byteCount, frame[4] == HubMessageKind.commits.rawValue,
       let cursor = try? CommitCursor(WireReader(UnsafeRawBufferPointer(rebasing: frame.dropFirst(HubHeader.byteCount))))

@@ -49,7 +49,7 @@ struct HubBenchmark: ParsableCommand {
 
   private func isAsked(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
-  /// Both sides in turn, so that what else the machine does falls on both.
+  /// Measures both sides in turn, so that other load on the machine affects both.
   private static func pair<Figure>(
     _ rounds: Int, _ measure: (Contender) throws -> Figure
   ) rethrows -> [(ours: Figure, bare: Figure)] {
@@ -64,7 +64,7 @@ struct HubBenchmark: ParsableCommand {
   }
 }
 
-/// Who stands between writer and subscribers.
+/// The process between writer and subscribers.
 enum Contender: String {
   case hub, forwarder
 }

@@ -1,7 +1,7 @@
 import BindingProtocol
 import ZeroMQ
 
-/// Brings sessions of one connection to where they may write by field id.
+/// Prepares the sessions of one connection to write by field id.
 struct HubSessions: ~Copyable {
   private let sub: Socket
   private var message = Message()
@@ -9,7 +9,7 @@ struct HubSessions: ~Copyable {
   init(in context: Context) throws { sub = try Socket(.sub, in: context) }
 
   /// Says hello and joins.
-  /// - Returns: where the hub publishes, the model's topic, the hub's start number.
+  /// - Returns: the hub's publish endpoint, the model's topic, the hub's start number.
   mutating func join(
     _ ids: [SessionID], over dealer: borrowing Socket, request: String, model: String = "bench"
   ) throws -> (publish: String, topic: Topic, start: StartNumber) {
@@ -36,13 +36,13 @@ struct HubSessions: ~Copyable {
         }
       }
     }
-    // Who writes need not hear the commits; a forwarder's writer does not either.
+    // The writer does not subscribe to commits; a forwarder's writer does not either.
     try sub.unsubscribe(Topics.bytes(topic))
     while try sub.wait(for: .readable, timeoutMilliseconds: 100) { _ = try sub.receive(into: &message) }
     return (publish, topic, start)
   }
 
-  /// Joins a model and takes in all that it has.
+  /// Joins a model and receives its whole snapshot.
   mutating func snapshot(
     of model: String, over dealer: borrowing Socket, request: String
   ) throws -> [CatchupChunk] {
@@ -73,7 +73,7 @@ struct HubSessions: ~Copyable {
     return (header.start, welcome.endpoints)
   }
 
-  /// Gives so many fields, f0 and so on, their names and a first value, as many at once as a proposal may hold.
+  /// Gives N fields, f0 and so on, their names and a first value, as many at once as a proposal may hold.
   /// - Returns: the number of the last proposal.
   mutating func name(
     _ fields: FieldID, of topic: Topic, session id: SessionID, _ start: StartNumber, over dealer: borrowing Socket,

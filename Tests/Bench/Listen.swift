@@ -3,18 +3,18 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// The subscribers when contenders are compared, with the figures of the C clients in `Contenders`.
+/// The subscribers in comparisons, with the figures of the C clients in `Contenders`.
 struct Listen: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "listen", shouldDisplay: false)
   @Option var kind: String
   @Option var to: String
-  /// The first bytes of what is wanted.
+  /// The first bytes of the wanted messages.
   @Option(parsing: .unconditional) var topic: String
   @Option var count = 1
-  /// Changes a second at which they are written; 0: no delays are told.
+  /// The pace of the writer, changes a second; 0: no delays are reported.
   @Option var rate = 0.0
 
-  /// Nothing came for so long after something did: whoever still waits has missed the last change.
+  /// After so long a silence, waiting subscribers have missed the last change; nanoseconds.
   private static let silence: UInt64 = 3_000_000_000
   private static let timeout: UInt64 = 60_000_000_000
 
@@ -22,7 +22,7 @@ struct Listen: ParsableCommand {
     let context = try Context()
     let prefix = topic.split(separator: ",").compactMap { UInt8($0) }
     let sockets = try Sockets(count, to: to, prefix, in: context)
-    // A subscription is on its way for as long as a connection takes to come about.
+    // A subscription takes effect only once its connection is established.
     usleep(400_000)
     report("ready")
     var seen = (0..<count).map { _ in Seen(isTimed: rate > 0) }
@@ -40,7 +40,7 @@ struct Listen: ParsableCommand {
     report(Self.figures(of: seen))
   }
 
-  /// Listens until all have the last change, or nothing has come for long.
+  /// Listens until all subscribers have the last change, or until a long silence.
   static func wait(for arrivals: () -> Arrivals, listen: () throws -> Void) rethrows {
     let begun = now()
     while case let so = arrivals(), !so.areAll {
@@ -64,11 +64,11 @@ struct Listen: ParsableCommand {
   }
 }
 
-/// How far all subscribers are. What they have seen is not in it: whoever holds that while they listen has them copy
-/// all delays before they add one.
+/// The progress of all subscribers, without what they have seen: holding that while they listen would copy all
+/// delays before each addition.
 struct Arrivals {
   let areAll: Bool
-  /// When the last change came.
+  /// When the last change arrived.
   let latest: UInt64
 
   init(_ seen: [Seen]) {
@@ -83,10 +83,10 @@ struct Seen {
   let isTimed: Bool
   private(set) var count = 0
   private(set) var first: UInt64 = 0
-  /// When the last one came whose time was taken, and how many had come then.
+  /// When the last timed change arrived, and how many had arrived then.
   private(set) var last: UInt64 = 0
   private(set) var countAtLast = 0
-  /// The number of the last change: how many there are. 0 until it came.
+  /// The number of the last change, which is their count. 0 until it arrives.
   private(set) var expected: UInt64 = 0
   /// Nanoseconds.
   private(set) var delays: [UInt32] = []
@@ -102,7 +102,7 @@ struct Seen {
       expected = Stamp.digits(value, Stamp.numberRange, from: missing)
       return
     }
-    // Where only their number counts, the clock is read for one of so many: it must not be what is measured.
+    // Where only the count matters, the clock is read for one change in 16, so as not to measure the clock.
     guard isTimed || count % Self.clocked == 1 else { return }
     last = now()
     if first == 0 { first = last }

@@ -3,7 +3,7 @@ import BindingHub
 import BindingPeer
 import Foundation
 
-/// What an outbox on disk costs a write: the same writes with the outbox in memory and in a file, in turn.
+/// The cost of an outbox on disk for a write: the same writes with the outbox in memory and in a file, in turn.
 struct OutboxBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox", abstract: "Measure a write with its outbox in a file against one with it in memory.")
@@ -56,11 +56,11 @@ struct OutboxBenchmark: ParsableCommand {
 
 private func median(_ figures: [Double]) -> Double { figures.sorted()[figures.count / 2] }
 
-/// Writes one field of one model again and again.
+/// Writes one field of one model repeatedly.
 private struct Writing {
   let peer: Peer
   let model: SharedModel
-  /// Writes under way before their outcomes are waited for; nil: they are not.
+  /// Writes in flight before their outcomes are awaited; nil: not awaited.
   let window: Int?
 
   init(_ peer: Peer, window: Int?) throws {

@@ -4,12 +4,13 @@ import BindingProtocol
 import Dispatch
 import Foundation
 
-/// What both peers share: the moment of the last write.
+/// The model that both peers share: the moment of the last write.
 struct Moment: Model {
   @Field var at = 0
 }
 
-/// The time from `moment.at = …` in one process to the observer of `$at` in another, with everything that a peer does.
+/// The time from `moment.at = …` in one process to the observer of `$at` in another, including all of a peer's
+/// work.
 struct PeerLatency {
   let samples: Int
 
@@ -29,8 +30,8 @@ struct PeerLatency {
   }
 }
 
-/// A model shared from a thread that is nobody's task.
-final class Shared<Kind: Model>: @unchecked Sendable {  // SAFETY: set once, before the semaphore lets anybody read it
+/// A model shared from a thread outside any task.
+final class Shared<Kind: Model>: @unchecked Sendable {  // SAFETY: set once, before the semaphore admits a reader
   private var found: Kind?
   private let peer: Peer
 

@@ -27,8 +27,8 @@ struct Sixteen: Model {
   }
 }
 
-/// The writer of the full stack: assigns to the fields in turn, as fast as it may without a write taking the place of
-/// one that was not sent yet.
+/// The writer of the full stack: assigns to the fields in turn, as fast as possible without superseding an unsent
+/// write.
 struct PeerWrites: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "peer-writes", shouldDisplay: false)
   @Option var request: String
@@ -38,7 +38,7 @@ struct PeerWrites: ParsableCommand {
   @Option var seconds = 1.0
   @Option var rate = 0.0
 
-  /// Without an outcome; a hub allows 256.
+  /// Writes without an outcome at most; a hub allows 256.
   private static let most = 224
   private static let timeout: UInt64 = 60_000_000_000
 
@@ -52,7 +52,7 @@ struct PeerWrites: ParsableCommand {
     let shared = try Shared<Sixteen>(request)
     let model = try shared.model
     let all = model.all
-    // To find it takes a look at the model's fields.
+    // Finding the shared model takes a look at the model's fields.
     guard let sharedModel = model.shared else { throw NothingShared() }
     report("ready")
     guard readLine() != nil else { return }
@@ -63,7 +63,7 @@ struct PeerWrites: ParsableCommand {
     func assign(to field: SharedField<String>, isLast: Bool = false) {
       sent += 1
       text.set(Stamp(time: now(), number: sent, isLast: isLast))
-      // The quotes are the wire's.
+      // The quotes belong to the encoded value.
       field.value = String(decoding: text.bytes.dropFirst().dropLast(), as: UTF8.self)
     }
     while now() < end {
@@ -86,11 +86,11 @@ struct PeerWrites: ParsableCommand {
 }
 
 extension ModelStatus {
-  /// Whether all that was written is on its way, and not more of it than that.
+  /// Whether everything written is in flight, and at most `most` writes.
   fileprivate func isSent(below most: Int) -> Bool { unconfirmed <= min(inFlight, most) }
 }
 
-/// The observers of the full stack: one of each field, told every commit.
+/// The observers of the full stack: one for each field, notified of every commit.
 struct PeerSees: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "peer-sees", shouldDisplay: false)
   @Option var request: String

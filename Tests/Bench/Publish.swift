@@ -2,13 +2,13 @@ import ArgumentParser
 import BindingProtocol
 import Foundation
 
-/// The writer when contenders are compared, with the command line of the C clients in `Contenders`: as fast as
-/// acknowledgements allow, or at a pace.
+/// The writer in comparisons, with the command line of the C clients in `Contenders`: as fast as acknowledgements
+/// allow, or at a pace.
 struct Publish: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "publish", shouldDisplay: false)
   @Option var kind: String
   @Option var request: String
-  /// Where a forwarder publishes; a hub tells it.
+  /// A forwarder's publish endpoint; a hub reports its own.
   @Option var publish = ""
   @Option var bytes = 32
   @Option var fields: FieldID = 16
@@ -79,7 +79,7 @@ private struct Course {
     return true
   }
 
-  /// A change carries the time at which it was due, so a writer that is held up cannot hide that.
+  /// A change carries the time at which it was due, so a delayed writer shows in the delays.
   mutating func write(at rate: Double, for seconds: Double, from start: UInt64) throws {
     let count = UInt64(rate * seconds)
     while sent < count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The 50th and 99th hundredth of some delays, in microseconds.
+/// The 50th and 99th percentile of some delays, in microseconds.
 struct Delays: Codable {
   var p50: Double
   var p99: Double

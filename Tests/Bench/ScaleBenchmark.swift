@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// The clients of `Benchmarks/compare/scale.py`, which measures what a hub costs by its models, fields and peers. Each
-/// is a process of its own and holds as many connections as asked for; the hub is one too and is measured from outside.
+/// The clients of `Benchmarks/compare/scale.py`, which measures what models, fields and peers cost a hub. Each
+/// client is a process with as many connections as requested; the hub is another and is measured from outside.
 struct ScaleBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "scale", abstract: "Clients that load a hub with many models, fields or peers.", shouldDisplay: false,
     subcommands: [ScaleWrite.self, ScaleListen.self, ScaleCrowd.self, ScaleFill.self])
 }
 
-/// What a hub said that these clients do not expect, or did not say in time.
+/// An unexpected answer of the hub, or none in time.
 struct ScaleTrouble: Error, CustomStringConvertible {
   let description: String
 

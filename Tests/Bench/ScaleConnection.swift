@@ -1,10 +1,10 @@
 import BindingProtocol
 import ZeroMQ
 
-/// Many sessions over one request connection, each with models of its own, or all with the same few: what a writer
-/// writes over. To a forwarder there are no sessions, and a model is the topic that a message begins with.
+/// Many sessions over one request connection, each with its own models or all with the same few, for a writer. A
+/// forwarder has no sessions, and a model is the topic at the start of a message.
 final class ScaleConnection {
-  /// A session in one model, whose proposals have numbers of their own.
+  /// A session's membership of one model, with proposal numbers of its own.
   struct JoinedModel {
     let topic: Topic
     var sent: ProposalNumber = 0
@@ -17,7 +17,7 @@ final class ScaleConnection {
     var next = 0
     var underWay = 0
   }
-  /// Sessions of one connection: no more models each than a hub publishes to one session.
+  /// Sessions of one connection: each joins no more models than a hub publishes to one session.
   static let sessionCount = 16
 
   let kind: Contender
@@ -29,7 +29,7 @@ final class ScaleConnection {
   private var subscriptions: [SocketBox] = []
   private var message = Message()
 
-  /// Says hello and joins; of a forwarder only its address is wanted.
+  /// Says hello and joins; of a forwarder it needs only the address.
   init(
     _ kind: Contender, request: String, publish: String, models: Int, named name: String = "scale/m",
     sessions count: Int = ScaleConnection.sessionCount
@@ -58,7 +58,8 @@ final class ScaleConnection {
   /// Every topic that is written to.
   var topics: [Topic] { Set(sessions.flatMap { $0.models.map(\.topic) }).sorted() }
 
-  /// The numbers of each session's models: shared evenly, or the same for several where there are fewer than sessions.
+  /// The numbers of each session's models: shared evenly, or used by several sessions if there are fewer than
+  /// sessions.
   private static func shares(of models: Int, among sessionCount: Int) -> [[Int]] {
     (0..<sessionCount).map { session in
       models < sessionCount ? [session % models] : Array(stride(from: session, to: models, by: sessionCount))
@@ -96,7 +97,7 @@ final class ScaleConnection {
       default: break
       }
     }
-    // Who writes need not hear the commits; a forwarder's writer does not either.
+    // The writer does not subscribe to commits; a forwarder's writer does not either.
     for model in session.models { try box.socket.unsubscribe(Topics.bytes(model.topic)) }
     while try box.socket.wait(for: .readable, timeoutMilliseconds: 1) { _ = try box.socket.receive(into: &message) }
   }
@@ -112,7 +113,7 @@ final class ScaleConnection {
     return try message.withBytes { bytes in try HubMessage.decode(Array(bytes)) }
   }
 
-  /// Takes in what is acknowledged; waits so long at most for something to come.
+  /// Receives acknowledgements; waits at most `milliseconds` for the first.
   func receive(for milliseconds: Int) throws {
     if milliseconds > 0 { _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds) }
     while try dealer.receive(into: &message) {
@@ -154,7 +155,7 @@ final class ScaleConnection {
   }
 }
 
-/// A socket cannot lie in an array; this can.
+/// A box for a socket, which is not copyable and cannot be in an array.
 final class SocketBox {
   let socket: Socket
   init(_ socket: consuming Socket) { self.socket = socket }

@@ -3,8 +3,8 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// Many peers in one process, each with its two connections and its session, all in one model. They do what peers do:
-/// answer each heartbeat, hear every commit. Asked to, they lose their connections all at once and come back.
+/// Many peers in one process, each with two connections and a session, all in one model. They act like peers: they
+/// answer each heartbeat and receive every commit. On request they all lose their connections and return.
 struct ScaleCrowd: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "crowd", shouldDisplay: false)
   @Option var request: String
@@ -12,7 +12,7 @@ struct ScaleCrowd: ParsableCommand {
   @Option var model = "scale/m0"
 
   func run() throws {
-    // Twice what is open: sockets that were closed are gone a moment later.
+    // Twice the open sockets: closed sockets are freed a moment later.
     let context = try Context(maximumSockets: min(4 * peers + 64, 65_535))
     let address = try HubAddress(request)
     let crowd = ScalePeers(try (0..<peers).map { _ in try ScalePeer(of: model, at: address, request, in: context) })
@@ -33,7 +33,7 @@ struct ScaleCrowd: ParsableCommand {
     }
   }
 
-  /// The next line from who started this, if there is one already; "" at its end.
+  /// The next line from the parent process, if there is one; "" at its end.
   private static func word() throws -> String? {
     var item = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
     guard poll(&item, 1, 0) > 0 else { return nil }
@@ -53,7 +53,7 @@ private final class ScalePeers {
 
   func forgetCounts() { for peer in peers { peer.changes = 0 } }
 
-  /// Opens all connections anew and returns when the last peer has all of the model.
+  /// Reopens all connections and returns when the last peer has the whole model.
   /// - Returns: seconds.
   func joinAll() throws -> Double {
     for peer in peers { peer.close() }
@@ -64,7 +64,7 @@ private final class ScalePeers {
         throw ScaleTrouble("\(peers.count { !$0.isCurrent }) of \(peers.count) peers have not joined in 60 s")
       }
       try attend(milliseconds: 10)
-      // A connection that was lost on the way stays lost; a peer opens another one, too.
+      // A connection lost on the way stays lost; a peer opens another one, too.
       for peer in peers where !peer.isCurrent && now() > peer.openedAt + 5_000_000_000 {
         peer.close()
         try peer.open()
@@ -73,7 +73,7 @@ private final class ScalePeers {
     return Double(now() - begun) / 1e9
   }
 
-  /// Hears what has come.
+  /// Receives what has arrived.
   func attend(milliseconds: Int) throws {
     let open = peers.filter(\.isOpen)
     guard !open.isEmpty else {
@@ -89,7 +89,7 @@ private final class ScalePeers {
         if poller.isReadable(request) { try peer.receiveAnswers(into: &message) }
         if let subscription, poller.isReadable(subscription) { try peer.receivePublished(into: &message) }
       }
-      // Who was welcomed meanwhile has one socket more.
+      // A peer welcomed meanwhile has another socket.
     } while now() < end && !slots.contains { $0.1.1 == nil && $0.0.isWelcome }
   }
 }

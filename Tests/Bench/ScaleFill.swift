@@ -3,21 +3,21 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// Fills models with fields of 32 bytes, a thousand in a proposal, then writes single changes when asked to.
+/// Fills models with fields of 32 bytes, a thousand in a proposal, then writes single changes on request.
 struct ScaleFill: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "fill", shouldDisplay: false)
   @Option var request: String
-  /// What the models' names begin with.
+  /// The prefix of the models' names.
   @Option var name = "scale/m"
   @Option var models = 1
   @Option var fields = 1
 
   private static let fieldsOfProposal = 1_000
-  /// Proposals of a session under way.
+  /// Proposals of a session in flight.
   private static let window = 8
 
   func run() throws {
-    // Connecting waits for the word, so that a hub may be started meanwhile.
+    // Connecting waits for a line of input, so that a hub may be started meanwhile.
     report("here")
     guard readLine() != nil else { return }
     let begun = now()
@@ -37,7 +37,7 @@ struct ScaleFill: ParsableCommand {
     for index in session.models.indices {
       while session.underWay >= Self.window { try connection.receive(for: 1_000) }
       let operations = (first..<min(first + Self.fieldsOfProposal, fields)).map { field in
-        // 32 bytes with the quotes: a model has a million fields at most.
+        // 32 bytes with the quotes: a model has at most a million fields.
         WireOperation(
           verb: .set, field: .name("field\(field)"),
           value: FieldValue(bytes: Array("\"thirty-two bytes, field\(1_000_000 + field)\"".utf8)))

@@ -3,8 +3,8 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// Readers of the same topics: each has as many connections as it takes with a thousand topics, which is what a hub
-/// allows. For each line that it reads it counts until nothing comes any more.
+/// Readers of the same topics, each with one connection for each thousand topics, which is what a hub allows. For
+/// each line that it reads it counts until nothing more arrives.
 struct ScaleListen: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "listen", shouldDisplay: false)
   @Option var kind = "hub"
@@ -13,7 +13,7 @@ struct ScaleListen: ParsableCommand {
   @Option var readers = 1
 
   private static let topicsOfConnection = 1_000
-  /// Heads go on for some heartbeats after the last change.
+  /// Heads continue for some heartbeats after the last change.
   private static let silence: UInt64 = 500_000_000
 
   func run() throws {
@@ -29,7 +29,7 @@ struct ScaleListen: ParsableCommand {
         boxes.append((reader, SocketBox(socket)))
       }
     }
-    // Subscriptions are on their way for as long as a connection takes to come about.
+    // Subscriptions take effect only once their connection is established.
     usleep(500_000)
     report("ready")
     while readLine() != nil { report(try count(boxes)) }

@@ -1,8 +1,7 @@
 import BindingProtocol
 import ZeroMQ
 
-/// A peer without a replica: what it says and hears, and what it costs a hub, are those of a peer that has joined one
-/// model.
+/// A peer without a replica: its messages, and its cost to a hub, are those of a peer that has joined one model.
 final class ScalePeer {
   private let identity = Identity(
     secret: .random(), name: "crowd")
@@ -17,11 +16,11 @@ final class ScalePeer {
   private var wasWelcome = false
   private var topic = Topics.none
   private var (epoch, version, names): (Epoch, Version, UInt32) = (0, 0, 0)
-  /// It has all of the model.
+  /// Whether it has the whole model.
   private(set) var isCurrent = false
   /// When its connections were last opened.
   private(set) var openedAt: UInt64 = 0
-  /// Changes that it heard.
+  /// Changes that it has received.
   var changes = 0
 
   init(of model: String, at address: HubAddress, _ endpoint: String, in context: Context) throws {
@@ -50,7 +49,7 @@ final class ScalePeer {
   }
 
   func add(to poller: inout Poller) -> (request: Poller.Slot, subscription: Poller.Slot?) {
-    // Only those that are open are asked.
+    // Only open peers are polled.
     guard let request else { return (poller.add(fileDescriptor: -1), nil) }
     return (poller.add(request.socket), subscription.map { poller.add($0.socket) })
   }

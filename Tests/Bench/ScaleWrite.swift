@@ -3,17 +3,17 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// Writes single changes to many models in turn, one in a message. Each line that it reads says how: changes a second,
-/// 0 for as many as acknowledgements allow, and seconds.
+/// Writes single changes to many models in turn, one in a message. Each line that it reads gives a pace and a
+/// duration: changes a second, 0 for as many as acknowledgements allow, and seconds.
 struct ScaleWrite: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "write", shouldDisplay: false)
   @Option var kind = "hub"
   @Option var request: String
-  /// Where a forwarder publishes; a hub tells it.
+  /// A forwarder's publish endpoint; a hub reports its own.
   @Option var publish = ""
   @Option var models = 1
 
-  /// Changes under way in all, shared by the sessions.
+  /// Changes in flight in total, shared by the sessions.
   private static let window = 1_024
 
   func run() throws {
@@ -50,7 +50,7 @@ private struct ScaleCourse {
     self.window = window
   }
 
-  /// Every model has one field, of id 0: whoever writes first names it.
+  /// Every model has one field, of id 0: the first writer names it.
   mutating func nameFields() throws {
     for session in connection.sessions {
       for index in session.models.indices {
@@ -67,7 +67,7 @@ private struct ScaleCourse {
     }
   }
 
-  /// One change in the next model of the next session that has room; false when none has.
+  /// Writes one change to the next model of the next session with room; false when none has room.
   private mutating func put() throws -> Bool {
     for _ in connection.sessions {
       turn = (turn + 1) % connection.sessions.count
@@ -85,7 +85,7 @@ private struct ScaleCourse {
     return false
   }
 
-  /// A forwarder's frame is as long and begins with its topic; the count of changes stands at the same place.
+  /// A forwarder's frame has the same length and begins with its topic; the count of changes is at the same offset.
   private mutating func frame(of model: ScaleConnection.JoinedModel, _ session: SessionID) {
     writer.removeAll()
     if connection.kind == .hub {
@@ -118,7 +118,7 @@ private struct ScaleCourse {
     }
   }
 
-  /// By the clock, however the hub does; what finds no room is written as soon as there is some.
+  /// Writes by the clock, regardless of the hub; a change that finds no room is written as soon as there is some.
   mutating func write(at rate: Double, for seconds: Double, from begun: UInt64) throws {
     let (count, before) = (Int(rate * seconds), sent)
     while sent - before < count {

@@ -1,14 +1,14 @@
 import ArgumentParser
 import ZeroMQ
 
-/// What libzmq alone can do in the hub's place: every message that comes in goes out to the subscribers untouched, and
-/// after each drain its writer hears how many changes were taken, as the hub acknowledges. It orders, checks, stores
-/// and remembers nothing.
+/// What libzmq alone can do in the hub's place: every incoming message goes out to the subscribers untouched, and
+/// after each drain its writer receives the number of changes, as from an acknowledging hub. It orders, checks,
+/// stores and remembers nothing.
 struct ServeForwarder: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "serve-forwarder", shouldDisplay: false)
   @Option var request: String
   @Option var publish: String
-  /// Messages that may wait for one subscriber; what comes when so many do is dropped.
+  /// Messages that may wait for one subscriber; further ones are dropped.
   @Option var waiting = 256
 
   func run() throws {

@@ -3,7 +3,7 @@ import BindingHub
 import BindingProtocol
 import Logging
 
-/// The hub, as `bindhub serve --store memory` runs it; a model may be given more fields than that allows.
+/// The hub, as `bindhub serve --store memory` runs it, with a configurable limit of fields in a model.
 struct ServeHub: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "serve-hub", shouldDisplay: false)
   @Option var listen: String

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import ZeroMQ
 
-/// Gives a model as many fields as wanted, each with a value of 32 bytes.
+/// Gives a model the requested number of fields, each with a value of 32 bytes.
 struct Fill: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "fill", shouldDisplay: false)
   @Option var request: String
@@ -24,8 +24,8 @@ struct Fill: ParsableCommand {
   }
 }
 
-/// Joins a model with many fields: how long it takes from before the connection until the last of them is there, as
-/// messages that are read, or in a peer's replica.
+/// Joins a model with many fields and measures from before the connection until the last field has arrived, as
+/// messages read or in a peer's replica.
 struct Snapshot: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "snapshot", shouldDisplay: false)
   static let model = "large"
@@ -72,12 +72,12 @@ struct Snapshot: ParsableCommand {
   }
 }
 
-private final class Reached: @unchecked Sendable {  // SAFETY: set before the semaphore lets anybody read it
+private final class Reached: @unchecked Sendable {  // SAFETY: set before the semaphore admits a reader
   var time: UInt64 = 0
 }
 
 extension Sockets {
-  /// A request connection that is there.
+  /// An established request connection.
   static func dealer(to request: String, in context: Context) throws -> Socket {
     let dealer = try Socket(.dealer, in: context)
     try dealer.set([.immediate(true), .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0)])

@@ -1,7 +1,7 @@
 import BindingProtocol
 import ZeroMQ
 
-/// Sockets cannot lie in an array; each has a small class around it.
+/// Sockets in an array: each has a class around it, as they are not copyable.
 final class Sockets {
   private final class Box {
     let socket: Socket
@@ -20,7 +20,7 @@ final class Sockets {
     }
   }
 
-  /// Hands over what has come; false when nothing came in time.
+  /// Passes on arrived messages; false if none arrived in time.
   @discardableResult
   func drain(timeoutMilliseconds: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) throws -> Bool {
     var poller = Poller()

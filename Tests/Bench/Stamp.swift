@@ -1,5 +1,5 @@
-/// The value that travels when contenders are compared, byte for byte that of `Contenders/measure.c`: a JSON string of
-/// 16 digits of time, 10 of the change's number, 'e' if it is the last one, filler.
+/// The value written in comparisons, byte for byte that of `Contenders/measure.c`: a JSON string of 16 digits of
+/// time, 10 of the change's number, 'e' for the last change, filler.
 struct Stamp {
   let time: UInt64
   let number: UInt64
@@ -10,7 +10,7 @@ struct Stamp {
   static let numberRange = 17..<27
   static let endFlagOffset = 27
 
-  /// Of a value of which the first so many bytes were taken off.
+  /// For a value whose first `first` bytes were removed.
   static func isLast(_ value: UnsafeRawBufferPointer, from first: Int = 0) -> Bool {
     value[endFlagOffset - first] == UInt8(ascii: "e")
   }
@@ -22,7 +22,7 @@ struct Stamp {
   }
 }
 
-/// The text of a stamp, of which only the digits change: writing them must not be what is measured.
+/// The text of a stamp, of which only the digits change, so as not to measure its encoding.
 struct StampText {
   private(set) var bytes: [UInt8]
 

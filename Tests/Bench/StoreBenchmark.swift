@@ -5,8 +5,8 @@ import BindingStore
 import Foundation
 import GRDB
 
-/// What the durable store takes and gives back: appends by the size of their batch, the longest wait under load, and
-/// how long a hub waits for its models.
+/// Measures the durable store: appends by batch size, the longest wait under load, and the time to load a hub's
+/// models.
 struct StoreBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store", abstract: "Measure the durable store: appends, waits under load, loading.")
@@ -49,7 +49,7 @@ struct StoreBenchmark: ParsableCommand {
     try store.close()
   }
 
-  /// The same, a row a change, in one transaction a batch.
+  /// The same changes as plain SQL rows, in one transaction a batch.
   private func plainInserts(_ durability: Durability, of size: Int, _ count: Int, in directory: String) throws -> Double
   {
     var configuration = Configuration()
@@ -153,7 +153,7 @@ private final class Changes {
     self.fields = fields
   }
 
-  /// All of one model; the models take turns.
+  /// A batch for one model; the models take turns.
   func batch(of size: Int, epoch: Epoch) -> Batch {
     let model = next % heads.count
     next += 1

@@ -3,15 +3,15 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// Subscribers of one topic, each with a socket of its own, on one thread.
+/// Subscribers of one topic, each with its own socket, on one thread.
 struct Subscribe: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "subscribe", shouldDisplay: false)
   @Option var to: String
   @Option var count = 1
-  /// The first bytes of what is wanted.
+  /// The first bytes of the wanted messages.
   @Option(parsing: .unconditional) var topic: String
   @Option var kind: String
-  /// Tell the delays of so many messages; 0: tell how many changes came in what time.
+  /// Reports the delays of N messages; 0: reports how many changes arrived in what time.
   @Option var samples = 0
 
   func run() throws {
@@ -33,7 +33,7 @@ struct Subscribe: ParsableCommand {
     report(try Delays(of: delays).line)
   }
 
-  /// Counts until nothing has come for a while; what counts is the subscriber that got least.
+  /// Counts until a silence; the result is that of the subscriber that got least.
   private func reportRate(_ sockets: Sockets) throws {
     var counts = [Int](repeating: 0, count: count)
     var first: UInt64 = 0

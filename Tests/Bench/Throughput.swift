@@ -1,6 +1,6 @@
 import Foundation
 
-/// Changes a second that reach the subscriber that gets least, while a writer keeps as many under way as a hub allows.
+/// Changes a second that reach the slowest subscriber, while a writer keeps as many in flight as a hub allows.
 struct Throughput {
   let kind: Contender
   let subscribers: Int
@@ -19,7 +19,7 @@ struct Throughput {
   }
 }
 
-/// The time from a write to its sight at a subscriber in another process, one at a time.
+/// The time from a write to its arrival at a subscriber in another process, one write at a time.
 struct Latency {
   let kind: Contender
   let transport: Transport
@@ -33,14 +33,14 @@ struct Latency {
     defer { listening.end() }
     for _ in 0..<samples + 50 {
       try writer.writeOne()
-      // Between two writes everybody is idle, as when a person moves a control.
+      // Between two writes all processes are idle, as when a person moves a control.
       usleep(300)
     }
     return try Delays(line: listening.line())
   }
 }
 
-/// The process between writer and subscribers, and where it is reached.
+/// The process between writer and subscribers, and its endpoints.
 struct Between {
   let request: String
   let publish: String
@@ -65,14 +65,14 @@ struct Between {
     publish = addresses.count > 1 ? addresses[1] : ""
   }
 
-  /// Starts subscribers of what this writer writes, and waits until they hear it.
+  /// Starts subscribers to this writer's changes, and waits until they receive them.
   func subscribers(_ count: Int, of writer: Writer, samples: Int) throws -> Child {
     let child = try Child([
       "subscribe", "--to", writer.publish, "--count", "\(count)", "--topic",
       writer.prefix.map(String.init).joined(separator: ","), "--kind", kind.rawValue, "--samples", "\(samples)",
     ])
     _ = try child.line()
-    // A subscription is on its way for as long as a connection takes to come about.
+    // A subscription takes effect only once its connection is established.
     usleep(300_000)
     return child
   }

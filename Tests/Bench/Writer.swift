@@ -1,8 +1,8 @@
 import BindingProtocol
 import ZeroMQ
 
-/// Writes as fast as its acknowledgements allow, over one connection: to a hub in several sessions, to a forwarder in
-/// as many that only it counts. The frames are the same.
+/// Writes as fast as acknowledgements allow, over one connection: to a hub in several sessions, to a forwarder in
+/// as many that only the writer counts. The frames are the same.
 final class Writer {
   private final class Session {
     let id = SessionID.random(in: 1 ... .max)
@@ -16,16 +16,16 @@ final class Writer {
   private let context: Context
   private let dealer: Socket
   private var sessions: [Session] = []
-  /// Held so that the hub goes on seeing a peer with both connections.
+  /// Held so that the hub keeps seeing a peer with both connections.
   private var hubSessions: HubSessions?
   private var start: StartNumber = 1
   private var message = Message()
   private var writer = WireWriter()
-  /// Unacknowledged changes of a session: what a hub allows.
+  /// Unacknowledged changes of a session: the hub's limit.
   private let window = 256
   /// Changes go to this many fields in turn.
   private let fields: FieldID
-  /// The session that took the last offer.
+  /// The session that accepted the last offer.
   private var turn = 0
 
   init(_ kind: Contender, request: String, publish: String, sessions count: Int, fields: FieldID = 16) throws {
@@ -44,10 +44,10 @@ final class Writer {
     (sessions[0].sent, sessions[0].acknowledged) = (last, last)
   }
 
-  /// What a subscriber asks for, so that it gets what this writer's changes become.
+  /// The subscription prefix of the messages that this writer's changes become.
   var prefix: [UInt8] { kind == .hub ? Topics.bytes(topic) : [PeerMessageKind.propose.rawValue] }
 
-  /// Writes for so long, `batch` changes a message, then waits until all is acknowledged.
+  /// Writes for that long, `batch` changes a message, then waits until all is acknowledged.
   func write(batch: Int, nanoseconds: UInt64) throws {
     let end = now() + nanoseconds
     while now() < end {
@@ -75,7 +75,7 @@ final class Writer {
     }
   }
 
-  /// Sends so many changes in one message, if a session has room for them.
+  /// Sends `count` changes in one message, if a session has room for them.
   /// - Returns: whether one had.
   func offer(_ count: Int, bytes: Int, value: (inout WireWriter) -> Void) throws -> Bool {
     for _ in sessions {
@@ -87,7 +87,7 @@ final class Writer {
     return false
   }
 
-  /// Takes in what is acknowledged; waits so long at most for something to come.
+  /// Receives acknowledgements; waits at most `milliseconds` for the first.
   func receive(for milliseconds: Int) throws {
     if milliseconds > 0 { _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds) }
     try receive()
@@ -120,7 +120,8 @@ final class Writer {
     }
   }
 
-  /// A forwarder counts a connection's changes; they are acknowledged in the order in which the sessions took turns.
+  /// A forwarder counts a connection's changes; they are acknowledged in the order in which the sessions took
+  /// turns.
   private func share(_ count: UInt32) {
     var left = count
     for session in sessions {

@@ -9,7 +9,7 @@ import Testing
 /// A store with its own thread that stores, fails or ends under the test's control.
 private final class GatedStore: Store {
   /// The test's control and view of the store.
-  final class Gate: @unchecked Sendable {  // SAFETY: what changes is touched only while `condition` is held
+  final class Gate: @unchecked Sendable {  // SAFETY: its variables are touched only while `condition` is held
     private let condition = NSCondition()
     private var isOpen = true
     private var shallFail = false

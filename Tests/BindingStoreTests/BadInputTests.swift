@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What a store refuses, with a sentence that names the file and the next step")
 struct BadInputTests {
-  /// Opens it, and gives what it was refused with.
+  /// Opens the store and returns its refusal.
   private func refusal(_ bench: StoreBench, _ durability: Durability = .process) -> StoreError? {
     do throws(StoreError) {
       let store = try bench.open(durability)
@@ -33,7 +33,7 @@ struct BadInputTests {
     try db.close()
   }
 
-  @Test("another hub on the same store")
+  @Test("a store that another hub has open is refused")
   func inUse() throws {
     let bench = StoreBench()
     let store = try bench.open()
@@ -44,7 +44,7 @@ struct BadInputTests {
     try store.close()
   }
 
-  @Test("a store from a later version")
+  @Test("a store of a later version is refused")
   func newer() throws {
     let bench = try filled()
     try sql(bench, "PRAGMA user_version = 99")
@@ -54,7 +54,7 @@ struct BadInputTests {
     #expect(refusal.description.contains("99"))
   }
 
-  @Test("another program's database")
+  @Test("another program's database is refused")
   func foreign() throws {
     let bench = try filled()
     try sql(bench, "PRAGMA application_id = 7")
@@ -63,7 +63,7 @@ struct BadInputTests {
     #expect(refusal.description.contains("another program"))
   }
 
-  @Test("a file that is no database, and an empty one", arguments: ["", "hello, this is a text\n"])
+  @Test("a file that is no database, or empty, is refused", arguments: ["", "hello, this is a text\n"])
   func noDatabase(_ text: String) throws {
     let bench = StoreBench()
     try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
@@ -74,7 +74,7 @@ struct BadInputTests {
     #expect(try String(contentsOfFile: bench.path, encoding: .utf8) == text)
   }
 
-  @Test("a file that was cut off, wherever", arguments: [20, 100, 4_096, 5_000, 8_192, 20_480, 40_000])
+  @Test("a file truncated at any byte is refused", arguments: [20, 100, 4_096, 5_000, 8_192, 20_480, 40_000])
   func truncated(_ length: Int) throws {
     let bench = try filled()
     let whole = Int(StoreFiles.size(bench.path))
@@ -117,7 +117,7 @@ struct BadInputTests {
     #expect(refused > 0)
   }
 
-  @Test("a row of the log that is gone")
+  @Test("a store with a missing log row is refused")
   func rowGone() throws {
     let bench = try filled()
     try sql(bench, "DELETE FROM log WHERE row = 7")
@@ -126,7 +126,7 @@ struct BadInputTests {
     #expect(refusal.description.contains("row 7 of table log"))
   }
 
-  @Test("a model's snapshot that is gone, and a chunk of one", arguments: ["snapshot", "chunk"])
+  @Test("a store with a missing snapshot or chunk is refused", arguments: ["snapshot", "chunk"])
   func snapshotGone(_ table: String) throws {
     let bench = try filled()
     bench.limits.compactionBytes = 0
@@ -139,7 +139,7 @@ struct BadInputTests {
     #expect(try #require(self.refusal(bench)).kind == .damaged)
   }
 
-  @Test("a directory without permission", .enabled(if: getuid() != 0, "root may write everywhere"))
+  @Test("a directory without permission is refused", .enabled(if: getuid() != 0, "root may write everywhere"))
   func noPermission() throws {
     let bench = StoreBench()
     try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
@@ -149,7 +149,7 @@ struct BadInputTests {
     #expect(refusal.description.contains(bench.folder))
   }
 
-  @Test("a directory that cannot be made")
+  @Test("a directory that cannot be made is refused")
   func noDirectory() throws {
     let error = #expect(throws: StoreError.self) {
       try SQLiteStore(path: "/dev/null/there/store", durability: .process)
@@ -158,7 +158,7 @@ struct BadInputTests {
     #expect(error?.description.contains("/dev/null/there") == true)
   }
 
-  @Test("a device, a directory, a named pipe and a file that would be a directory are told as what they are")
+  @Test("a device, a directory, a named pipe and a file used as a directory are named as what they are")
   func noFiles() throws {
     let bench = StoreBench()
     try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
@@ -177,7 +177,7 @@ struct BadInputTests {
       #expect(throws: StoreError.self) { try SQLiteStore.check(path: bench.folder + "/pipe") }?.kind == .cannotOpen)
   }
 
-  @Test("no message has two full stops, and each of the disk names its own cure")
+  @Test("no message has two full stops, and each disk error names its own remedy")
   func sentences() {
     let errors = [EROFS, ENOSPC, EDQUOT, EACCES, ENOTDIR, EIO].map { StoreFiles.cannotWrite("/tmp/x.db", $0) }
     for error in errors { #expect(!error.description.contains(".."), "\(error)") }
@@ -187,7 +187,7 @@ struct BadInputTests {
     #expect(shellWord("/a b/it's") == "'/a b/it'\\''s'")
   }
 
-  @Test("what failed starts and restores have left is swept by the next start")
+  @Test("leftovers of failed starts and restores are removed by the next start")
   func sweeps() throws {
     let bench = try filled()
     for end in [".new", ".new-wal", ".new-shm", ".new-journal", ".log-id.new"] {
@@ -199,7 +199,7 @@ struct BadInputTests {
     #expect(!left.contains { $0.contains(".new") || $0.contains(".before") }, "\(left)")
   }
 
-  @Test("the directory is its user's alone, and so is the file")
+  @Test("the directory and the files are private to their user")
   func modes() throws {
     let bench = StoreBench()
     let store = try bench.open()
@@ -212,7 +212,7 @@ struct BadInputTests {
   }
 }
 
-/// Chance that can be had again.
+/// Reproducible chance.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 

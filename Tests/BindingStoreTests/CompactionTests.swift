@@ -4,9 +4,9 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("Old batches are folded into snapshots")
+@Suite("Old batches are compacted into snapshots")
 struct CompactionTests {
-  /// A store whose log is folded as soon as it has anything.
+  /// A store that compacts its log as soon as it has anything.
   private static func eager() -> StoreBench {
     let bench = StoreBench()
     bench.limits.compactionBytes = 0
@@ -17,7 +17,7 @@ struct CompactionTests {
     while try store.upkeep() {}
   }
 
-  /// What the model is, as bytes.
+  /// The model's content, as bytes.
   private static func compacted(_ stored: StoredModel?) throws -> [[UInt8]] {
     var compactor = try ModelCompactor(try #require(stored))
     var chunks: [[UInt8]] = []
@@ -25,7 +25,7 @@ struct CompactionTests {
     return chunks
   }
 
-  @Test("a model is the same before and after, and after opening again")
+  @Test("a model is the same before and after compaction, and after reopening")
   func same() throws {
     let bench = Self.eager()
     let before: [[UInt8]]
@@ -42,7 +42,7 @@ struct CompactionTests {
     #expect(try Self.compacted(try bench.open().load("lamp")) == before)
   }
 
-  @Test("the log is empty afterwards, and records go on")
+  @Test("the log is empty after compaction, and records continue")
   func log() throws {
     let bench = Self.eager()
     let store = try bench.open()
@@ -53,7 +53,7 @@ struct CompactionTests {
     #expect(try store.load("lamp")?.batches.map(\.record) == [2])
   }
 
-  @Test("what is appended while a model is being folded is not lost")
+  @Test("batches appended during the compaction of a model are not lost")
   func meanwhile() throws {
     let bench = Self.eager()
     bench.limits.upkeepMicroseconds = 1
@@ -74,7 +74,7 @@ struct CompactionTests {
     #expect(compactor.record == 50)
   }
 
-  @Test("a fold that ended with its process begins anew")
+  @Test("a compaction interrupted by the end of its process starts again")
   func interrupted() throws {
     let bench = Self.eager()
     bench.limits.upkeepMicroseconds = 1
@@ -91,7 +91,7 @@ struct CompactionTests {
     #expect(store.status.logBytes == 0)
   }
 
-  @Test("who missed what was folded is told it from the history")
+  @Test("a writer that missed compacted batches gets them from the history")
   func moved() throws {
     let bench = Self.eager()
     let store = try bench.open()
@@ -105,7 +105,7 @@ struct CompactionTests {
     #expect(missed == Array(batches[2...]))
   }
 
-  @Test("the history of a model goes on from the snapshot into the log")
+  @Test("the history of a model continues from the snapshot into the log")
   func history() throws {
     let bench = Self.eager()
     let store = try bench.open()
@@ -118,7 +118,7 @@ struct CompactionTests {
     #expect(try store.history(of: "door", after: 0, limit: 2).isEmpty)
   }
 
-  @Test("the history keeps as many commits as it may")
+  @Test("the history keeps at most historyCommits commits")
   func historyCommits() throws {
     let bench = Self.eager()
     bench.limits.historyCommits = 10
@@ -133,7 +133,7 @@ struct CompactionTests {
     #expect(kept == Array((40 - UInt64(kept.count) + 1)...40))
   }
 
-  @Test("the history drops what is too old by the time that hubs have run")
+  @Test("the history drops commits that are too old by the running time of hubs")
   func historyAge() throws {
     let bench = Self.eager()
     let store = try bench.open()
@@ -145,7 +145,7 @@ struct CompactionTests {
     #expect(try store.history(of: "lamp", after: 0, limit: 10).map(\.version) == [2])
   }
 
-  @Test("a compaction folds what is below every bound, and gives the room back")
+  @Test("a requested compaction includes models below every bound, and frees the space")
   func compaction() throws {
     let bench = StoreBench()
     bench.limits.historyBytes = 0

@@ -12,7 +12,7 @@ struct CopyTests {
     try Dictionary(uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelCompactor($0).record) })
   }
 
-  @Test("a backup of a store that is open has what was there at its moment, and the store goes on")
+  @Test("a backup of an open store has the state of its moment, and the store goes on")
   func live() throws {
     let bench = StoreBench()
     bench.limits.compactionBytes = 2_000
@@ -32,7 +32,7 @@ struct CopyTests {
     try store.close()
   }
 
-  @Test("a backup that is put back is another epoch, from which nothing is asked back, and the store before is kept")
+  @Test("a restored backup starts another epoch without a recovery, and the previous store is kept")
   func restored() throws {
     let bench = StoreBench()
     let (epoch, logID): (Epoch, LogID)
@@ -58,7 +58,7 @@ struct CopyTests {
     #expect(try bench.open().tail == .proven)
   }
 
-  @Test("a backup that is put back by hand is another epoch too")
+  @Test("a backup copied back by hand starts another epoch too")
   func byHand() throws {
     let bench = StoreBench()
     let before: Epoch
@@ -76,7 +76,7 @@ struct CopyTests {
     #expect(store.tail == .restored)
   }
 
-  @Test("nothing is restored over a store that a hub has open, and from no damaged backup")
+  @Test("a restore over an open store, or from a damaged backup, is refused")
   func refused() throws {
     let bench = StoreBench()
     let copy = bench.folder + "/copy"
@@ -91,7 +91,7 @@ struct CopyTests {
     #expect(!StoreFiles.exists(other))
   }
 
-  @Test("a store on a disk that cannot be written is read with its log, and nothing is left", arguments: [true, false])
+  @Test("a store on a read-only disk is read with its log, and leaves no file", arguments: [true, false])
   func readOnly(isClosed: Bool) throws {
     let bench = StoreBench()
     do {
@@ -109,7 +109,7 @@ struct CopyTests {
     #expect(try left() == before)
   }
 
-  @Test("a backup replaces no file, and is made of no file that is missing")
+  @Test("a backup replaces no file, and a missing file cannot be backed up")
   func names() throws {
     let bench = StoreBench()
     let store = try bench.open()
@@ -120,7 +120,7 @@ struct CopyTests {
     try store.close()
   }
 
-  @Test("a flipped bit in the write-ahead log that hides later commits is a loss that is known")
+  @Test("a flipped bit in the write-ahead log that hides later commits is a known loss")
   func brokenLog() throws {
     let bench = StoreBench()
     do {

@@ -6,30 +6,30 @@ import Testing
 
 @testable import BindingStore
 
-/// Does what is promised hold when the power goes? `kill -9` cannot tell: the system writes what it was given.
+/// Tests the promises for a power cut. `kill -9` cannot: the system still writes what it was given.
 ///
-/// `BINDBUS_CRASH_IMAGES` says how many images of each grade are tried.
+/// `BINDBUS_CRASH_IMAGES` sets how many images are tried for each durability.
 @Suite("Crash images", .serialized)
 struct CrashImageTests {
   private static let count = ProcessInfo.processInfo.environment["BINDBUS_CRASH_IMAGES"].flatMap { Int($0) } ?? 200
 
-  /// What came of the images.
+  /// The result of all images.
   private struct Outcome {
     var images = 0
     /// Images that lacked acknowledged batches, and the most that one lacked.
     var withLoss = 0
     var greatestLoss = 0
-    /// Images that lacked some although the store said that nothing can be missing.
+    /// Images that lacked some although the store claimed to be complete.
     var unnoticed = 0
-    /// Images that lacked none although the store said that some may be missing.
+    /// Images that lacked none although the store reported a possible loss.
     var doubted = 0
-    /// Images that lacked what was acknowledged longer ago than the bound.
+    /// Images that lacked batches acknowledged longer ago than the bound.
     var withOldLoss = 0
     var refused: [String] = []
     var wrong: [String] = []
   }
 
-  @Test("grade disk: no image lacks an acknowledged batch, and no image is refused")
+  @Test("durability disk: no image lacks an acknowledged batch, and no image is refused")
   func disk() throws {
     let outcome = try Self.replay(.disk, images: Self.count)
     print("crash images, disk: \(outcome)")
@@ -40,7 +40,7 @@ struct CrashImageTests {
     #expect(outcome.wrong.isEmpty)
   }
 
-  @Test("grade process: images lack some, so the test can tell; each such store knows it, and has no wrong value")
+  @Test("durability process: some images lack batches, each such store knows it, and no value is wrong")
   func process() throws {
     let outcome = try Self.replay(.process, images: Self.count)
     print("crash images, process: \(outcome)")
@@ -50,7 +50,7 @@ struct CrashImageTests {
     #expect(outcome.wrong.isEmpty)
   }
 
-  @Test("grade process: no image lacks what is older than the bound, and without the bound some do")
+  @Test("durability process: no image lacks batches older than the bound, and without the bound some do")
   func bound() throws {
     let bounded = try Self.replay(.process, .slow(syncSeconds: 5), images: Self.count)
     print("crash images, process with a bound: \(bounded)")
@@ -87,7 +87,7 @@ struct CrashImageTests {
   }
 }
 
-/// A store under load, with upkeep, whose writes were noted.
+/// A store under load, with upkeep, whose writes were recorded.
 private final class RecordedRun {
   enum Image {
     case kept(lost: Int, lostOld: Int, Tail)
@@ -95,9 +95,9 @@ private final class RecordedRun {
     case wrong(String)
   }
   enum Load {
-    /// Folding and checkpoints all the time, and a compaction in between.
+    /// Constant compaction and checkpoints, and a requested compaction in between.
     case busy
-    /// Ten appends a second, and nothing is brought into the file.
+    /// Ten appends a second without checkpoints.
     case slow(syncSeconds: Int)
   }
   /// Appends in the five seconds before a moment.
@@ -135,7 +135,7 @@ private final class RecordedRun {
         bench.uptime += 100
         let batches = (0...Int(chance.next() % 3)).map { model in
           let size = Int(chance.next() % 2_000)
-          // One that is there is removed now and then.
+          // An existing model is removed now and then.
           if present.contains(model), chance.next() % 12 == 0 {
             present.remove(model)
             return bench.removal("m\(model)")
@@ -143,7 +143,7 @@ private final class RecordedRun {
           present.insert(model)
           let fields = bench.present("m\(model)")
           switch chance.next() % 5 {
-          // Names of what was deleted are given back.
+          // Names of deleted fields are released.
           case 0 where bench.deletedNames(of: "m\(model)") > 0: return bench.renumbering("m\(model)")
           case 1 where !fields.isEmpty: return bench.batch("m\(model)", fields[fields.count / 2], to: nil)
           default: return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
@@ -160,18 +160,18 @@ private final class RecordedRun {
         switch load {
         case .busy where number == 75:
           try Self.compact(store)
-          // Nobody writes for a while: more of the moments are these.
+          // No writes for a while, so that more moments fall here.
           for _ in 0..<200 { storedisk_mark(Int64(acknowledged.count - 1)) }
         case .busy: break
         case .slow: store.checkpoints.settle()
         }
       }
-      // While it is open: SQLite removes its log when the last connection ends in order, and no power cut does that.
+      // While the store is open: SQLite removes its log when the last connection closes, but a power cut does not.
       disk = withExtendedLifetime(store) { DiskImages(database: database, log: []) }
     }
   }
 
-  /// As `bindhub compact` has a hub do it.
+  /// Requests a compaction as `bindhub compact` does.
   private static func compact(_ store: SQLiteStore) throws {
     try AdminRequest.compact.leave(at: store.path)
     let limit = ContinuousClock.now + .seconds(20)
@@ -181,7 +181,7 @@ private final class RecordedRun {
     }
   }
 
-  /// Makes images of moments by chance, each opened as a store.
+  /// Makes images of random moments, each opened as a store.
   func replay(_ count: Int, seed: UInt64, _ each: (Image) -> Void) throws {
     var chance = SplitMix(state: seed &* 7_919)
     let moments = (0..<count).map { _ in Int(chance.next() % UInt64(disk.moments + 1)) }.sorted()
@@ -225,15 +225,15 @@ private final class RecordedRun {
     }
   }
 
-  /// How many of so many acknowledged batches are missing of a model that is not there: it may have been removed since,
-  /// else what came after its last removal is.
+  /// How many of the first `count` acknowledged batches are missing of an absent model: none if it may have been
+  /// removed since, else those after its last removal.
   private func missing(_ model: String, _ count: Int) -> Int {
     let list = sent[model] ?? []
     guard !list[max(count - 1, 0)...].contains(where: { $0.form == .removal }) else { return 0 }
     return count - (list.prefix(count).lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)
   }
 
-  /// What a model is after so many batches, the last of which is none that removes it.
+  /// A model's content after `count` batches, the last of which is no removal.
   private func whole(_ model: String, _ count: Int) throws -> [[UInt8]] {
     if let known = expected["\(model) \(count)"] { return known }
     var compactor = ModelCompactor(model)

@@ -1,8 +1,8 @@
 import CStoreDisk
 import Foundation
 
-/// What a store did to its two files, replayed up to any moment, as a disk may have had it when the power went: what
-/// was synced is there; of what was not, any 512 bytes may be, whatever came later.
+/// A store's writes to its two files, replayed up to any moment, as a disk may contain them after a power cut:
+/// synced data is there; of unsynced data any 512 bytes may be, regardless of order.
 struct DiskImages {
   private enum Deed {
     case write(Int, [UInt8])
@@ -25,7 +25,7 @@ struct DiskImages {
   /// The last mark before the moment.
   private(set) var mark: Int64 = 0
 
-  /// Begins with the files as they were when noting began; takes what was noted since.
+  /// Begins with the files as they were when recording began, and takes over the recording.
   init(database: [UInt8], log: [UInt8]) {
     var length = 0
     let taken = storedisk_take(&length)
@@ -43,7 +43,7 @@ struct DiskImages {
 
   var moments: Int { notes.count }
 
-  /// Goes on to a moment; never back.
+  /// Advances to a moment; never back.
   mutating func advance(to moment: Int) {
     while next < moment {
       let note = notes[next]

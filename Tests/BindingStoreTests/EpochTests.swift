@@ -23,42 +23,42 @@ struct EpochTests {
     return (before, store.epoch, store.tail)
   }
 
-  @Test("a store that is made begins its first epoch, and nothing is missing")
+  @Test("a new store begins its first epoch with a proven tail")
   func first() throws {
     let store = try StoreBench().open()
     #expect(store.epoch >> 32 == 1)
     #expect(store.tail == .proven)
   }
 
-  @Test("after a close it stays, whatever the grade", arguments: [Durability.process, .disk], [false, true])
+  @Test("the epoch stays after a close, for every durability", arguments: [Durability.process, .disk], [false, true])
   func clean(_ grade: Durability, _ reboots: Bool) throws {
     let (before, after, tail) = try reopened(grade, isClosed: true, reboots: reboots, as: grade)
     #expect(after == before)
     #expect(tail == .proven)
   }
 
-  @Test("without a close it stays where every commit was synced", arguments: [false, true])
+  @Test("the epoch stays without a close where every commit was synced", arguments: [false, true])
   func disk(_ reboots: Bool) throws {
     let (before, after, tail) = try reopened(.disk, isClosed: false, reboots: reboots, as: .process)
     #expect(after == before)
     #expect(tail == .proven)
   }
 
-  @Test("without a close it stays where the machine has not been started again")
+  @Test("the epoch stays without a close until the machine restarts")
   func sameBoot() throws {
     let (before, after, tail) = try reopened(.process, isClosed: false, reboots: false, as: .process)
     #expect(after == before)
     #expect(tail == .proven)
   }
 
-  @Test("without a close and after a start of the machine it is another, whatever the grade from now on")
+  @Test("the epoch changes without a close after a restart of the machine, for every later durability")
   func otherBoot() throws {
     let (before, after, tail) = try reopened(.process, isClosed: false, reboots: true, as: .disk)
     #expect(after >> 32 == before >> 32 + 1)
     #expect(tail == .unproven)
   }
 
-  @Test("where the system does not tell its start, it is another")
+  @Test("the epoch changes where the system does not identify its boot")
   func unknownBoot() throws {
     let metadata = StoreMetadata(logID: 1, epoch: 1 << 32, grade: .process, boot: "")
     var open = metadata
@@ -79,7 +79,7 @@ struct EpochTests {
     #expect(try bench.open().epoch == 9 << 32 | 5)
   }
 
-  @Test("a write-ahead log that is gone without a close is a loss, whatever the grade")
+  @Test("a write-ahead log missing without a close is a loss, for every durability")
   func logGone() throws {
     let bench = StoreBench()
     do {
@@ -93,7 +93,7 @@ struct EpochTests {
     #expect(try store.loadAll().isEmpty)
   }
 
-  @Test("after a compaction it stays, though nothing was written since", arguments: [Durability.process, .disk])
+  @Test("the epoch stays after a compaction without later writes", arguments: [Durability.process, .disk])
   func compacted(_ grade: Durability) throws {
     let bench = StoreBench()
     let before: Epoch

@@ -6,7 +6,8 @@ import Testing
 
 @testable import BindingStore
 
-/// A store that a release with format 1 made and closed: lamp with level and on, partly folded, and door with open.
+/// A store that a release with format 1 made and closed: lamp with level and on, partly compacted, and door with
+/// open.
 @Suite("A store of format 1")
 struct FirstFormatTests {
   private let bench = StoreBench()
@@ -29,7 +30,7 @@ struct FirstFormatTests {
       uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelCompactor($0).names) })
   }
 
-  @Test("it opens with all that it had, in the same log and epoch, and is of the present format afterwards")
+  @Test("a store of format 1 opens complete, in the same log and epoch, and gets the present format")
   func opens() throws {
     let old = try SQLiteStore.check(path: bench.path)
     #expect(old.format == 1)
@@ -46,7 +47,7 @@ struct FirstFormatTests {
     #expect(new.records == old.records)
   }
 
-  @Test("a backup of it keeps its format, and can be restored")
+  @Test("a backup of a format 1 store keeps its format, and can be restored")
   func backup() throws {
     let copy = bench.folder + "/copy"
     try SQLiteStore.backup(of: bench.path, to: copy)

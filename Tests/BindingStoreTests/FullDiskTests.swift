@@ -14,7 +14,7 @@ struct FullDiskTests {
     results.map { if case .full = $0 { true } else { false } }
   }
 
-  @Test("a full disk takes nothing, says so, and goes on when there is room", arguments: [Durability.process, .disk])
+  @Test("a full disk stores nothing, reports it, and recovers", arguments: [Durability.process, .disk])
   func full(_ grade: Durability) throws {
     let bench = StoreBench()
     bench.limits.compactionBytes = 0
@@ -34,7 +34,7 @@ struct FullDiskTests {
     #expect(try bench.open(grade).loadAll().map(\.batches) == [[batches[1]], [batches[0]]])
   }
 
-  @Test("folding waits while the disk is full, and the store is whole")
+  @Test("compaction waits while the disk is full, and the store stays complete")
   func compactionWaits() throws {
     let bench = StoreBench()
     bench.limits.compactionBytes = 0
@@ -53,7 +53,7 @@ struct FullDiskTests {
     #expect(store.status.logBytes == 0)
   }
 
-  @Test("a sync that failed is the end of this store, and is told as that")
+  @Test("a failed sync ends the store and is reported as such")
   func syncFailed() throws {
     let bench = StoreBench()
     let store = try bench.open(.disk)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BindingStore
 
-/// What may happen to the files of a store that is open.
+/// Damage to the files of an open store.
 enum Harm: CaseIterable {
   case deleteAll, delete, rename, replace, replaceByDirectory, empty, halve
 
@@ -41,7 +41,7 @@ struct LossTests {
     }
   }
 
-  @Test("grade disk: the next batch is not acknowledged, and the error says what happened", arguments: Harm.allCases)
+  @Test("durability disk: after damage no batch is acknowledged, and the error says why", arguments: Harm.allCases)
   func append(_ harm: Harm) throws {
     let store = try bench.open(.disk)
     try store.appendAll(bench.batch())
@@ -52,7 +52,7 @@ struct LossTests {
     #expect(RememberedLog.read(at: bench.path)?.isTailLost == true)
   }
 
-  @Test("without any write upkeep finds it at its next look", arguments: Harm.allCases)
+  @Test("upkeep finds damaged files at its next check without any write", arguments: Harm.allCases)
   func upkeep(_ harm: Harm) throws {
     let store = try bench.open()
     try store.appendAll(bench.batch())
@@ -62,7 +62,7 @@ struct LossTests {
   }
 
   @Test(
-    "what lies beside it can be taken away without any loss: it is brought in, and the epoch stays",
+    "removing or replacing a file beside the database loses nothing, and the epoch stays",
     arguments: ["-wal", "-shm"], [true, false])
   func beside(_ end: String, isReplaced: Bool) throws {
     let before: UInt64
@@ -82,7 +82,7 @@ struct LossTests {
     #expect(try store.load("lamp").map { try ModelCompactor($0).record } == 11)
   }
 
-  @Test("a write-ahead log that is cut off is a loss that the next start knows", arguments: [0, 2] as [UInt64])
+  @Test("a truncated write-ahead log is a loss that the next start knows", arguments: [0, 2] as [UInt64])
   func logCut(_ divisor: UInt64) throws {
     let before: UInt64
     do {
@@ -101,7 +101,7 @@ struct LossTests {
     #expect(store.epoch > before)
   }
 
-  @Test("folding, checkpoints, giving pages back and compaction are no loss")
+  @Test("compaction, checkpoints and freed pages are no loss")
   func ordinary() throws {
     bench.limits.compactionBytes = 20_000
     bench.limits.checkpointBytes = 8_192
@@ -134,7 +134,7 @@ struct LockTests {
     #expect(throws: StoreError.self) { try SQLiteStore(path: path, durability: .process) }
   }
 
-  @Test("another name of the file is the same store")
+  @Test("a hard link to an open store is the same store")
   func hardLink() throws {
     let store = try bench.open()
     let other = bench.folder + "/other"
@@ -145,7 +145,7 @@ struct LockTests {
     try store.close()
   }
 
-  @Test("a lock file that was removed lets nobody in")
+  @Test("a removed lock file does not admit a second hub")
   func lockRemoved() throws {
     let store = try bench.open()
     #expect(unlink(bench.path + ".lock") == 0)
@@ -154,7 +154,7 @@ struct LockTests {
     try store.close()
   }
 
-  @Test("rows that somebody else writes end with a word about that, not about the disk")
+  @Test("rows of another writer end in an error about that writer, not about the disk")
   func otherWriter() throws {
     let store = try bench.open()
     let db = try OpenedStore.connect(bench.path)

@@ -10,7 +10,7 @@ struct RecoveryTests {
   private let bench = StoreBench()
   private var copy: String { bench.folder + "/copy" }
 
-  /// Makes a store of so many records with a backup after the second.
+  /// Makes a store of N records with a backup after the second.
   private func filled(_ count: Int = 5) throws -> (logID: LogID, epoch: Epoch) {
     let store = try bench.open(.disk)
     for number in 1...count {
@@ -33,7 +33,7 @@ struct RecoveryTests {
     try store.close()
   }
 
-  @Test("one that is gone is not begun anew in silence: the error names both ways out", arguments: [true, false])
+  @Test("a missing store is not silently recreated: the error names both remedies", arguments: [true, false])
   func gone(isClosed: Bool) throws {
     _ = try filled()
     for file in StoreFiles.all(of: bench.path) { unlink(file) }
@@ -46,7 +46,7 @@ struct RecoveryTests {
     #expect(try bench.open().tail == .proven)
   }
 
-  @Test("it is the same log again in a later epoch that asks peers, empty", arguments: [true, false])
+  @Test("recovery without a backup gives the same log, empty, in a later epoch", arguments: [true, false])
   func recovered(isDeleted: Bool) throws {
     let before = try filled()
     if isDeleted { for file in StoreFiles.all(of: bench.path) { unlink(file) } } else { try damage() }
@@ -57,7 +57,7 @@ struct RecoveryTests {
     try expectRecovered(before, records: 0)
   }
 
-  @Test("with a backup it goes on from there, and asks peers too", arguments: [true, false])
+  @Test("a store recovered from a backup continues from it, and asks peers too", arguments: [true, false])
   func withBackup(isDeleted: Bool) throws {
     let before = try filled()
     if isDeleted { for file in StoreFiles.all(of: bench.path) { unlink(file) } } else { try damage() }
@@ -66,7 +66,7 @@ struct RecoveryTests {
     #expect(try SQLiteStore.check(path: copy).isCopy)
   }
 
-  @Test("where nothing tells which log it was, it must be told")
+  @Test("a recovery that cannot identify the log requires its id")
   func requiresLog() throws {
     let before = try filled()
     for file in StoreFiles.all(of: bench.path) + [bench.path + ".log-id"] { unlink(file) }
@@ -77,7 +77,7 @@ struct RecoveryTests {
     try expectRecovered(before, records: 0)
   }
 
-  @Test("a store that is in order is not thrown away")
+  @Test("an intact store is not recovered")
   func inOrder() throws {
     _ = try filled()
     let error = #expect(throws: StoreError.self) { try SQLiteStore.recover(bench.path) }
@@ -85,7 +85,7 @@ struct RecoveryTests {
     #expect(try SQLiteStore.check(path: bench.path).records == 5)
   }
 
-  @Test("a backup of another log, or a damaged one, is not taken")
+  @Test("a recovery refuses a backup of another log, and a damaged one")
   func otherBackup() throws {
     _ = try filled()
     let other = StoreBench()
@@ -104,7 +104,7 @@ struct RecoveryTests {
     #expect(try String(contentsOfFile: bench.path, encoding: .utf8) == "nothing")
   }
 
-  /// Does something whose process may end after each change of the files, and opens what each end would have left.
+  /// Runs an operation, copies the files after each of its changes, and opens each copy as a crash would leave it.
   private func eachEnd(
     of body: (() -> Void) throws -> Void, _ look: (StoreBench) throws -> Void
   ) throws -> Int {
@@ -122,7 +122,7 @@ struct RecoveryTests {
     return ends.count
   }
 
-  @Test("a restore that ends anywhere leaves the store as it was, or as the backup", arguments: [true, false])
+  @Test("an interrupted restore leaves the store as it was, or as the backup", arguments: [true, false])
   func restoreEnds(isClosed: Bool) throws {
     do {
       let store = try bench.open(.disk)
@@ -150,7 +150,7 @@ struct RecoveryTests {
     #expect(count >= 4)
   }
 
-  @Test("a recovery that ends anywhere can be done again, and no hub begins another log meanwhile")
+  @Test("an interrupted recovery can be repeated, and no hub starts another log meanwhile")
   func recoverEnds() throws {
     let before = try filled()
     try damage()
@@ -169,7 +169,7 @@ struct RecoveryTests {
     #expect(count >= 3)
   }
 
-  @Test("one that was put back by hand to before its epoch is known, and peers are asked")
+  @Test("a store copied back by hand from before its epoch is recognised, and peers are asked")
   func putBackByHand() throws {
     do {
       let store = try bench.open(.disk)

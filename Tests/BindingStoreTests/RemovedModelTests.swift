@@ -5,7 +5,7 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("What was removed is nothing in the file either")
+@Suite("Removed models leave nothing in the file")
 struct RemovedModelTests {
   private static func eager() -> StoreBench {
     let bench = StoreBench()
@@ -23,7 +23,7 @@ struct RemovedModelTests {
     }
   }
 
-  @Test("a removed model leaves no row behind, and the floor is known to the next start")
+  @Test("a removed model leaves no row, and the next start knows the floor")
   func gone() throws {
     let bench = Self.eager()
     do {
@@ -45,7 +45,7 @@ struct RemovedModelTests {
     #expect(try ModelCompactor(try #require(try store.load("lamp"))).version == 3)
   }
 
-  @Test("a model that is removed and made again at any moment of its folding is what was made last")
+  @Test("a model removed and recreated at any moment of its compaction has its latest content")
   func meanwhile() throws {
     let names = { (store: SQLiteStore) in try ModelCompactor(try #require(try store.load("lamp"))).names }
     for steps in 0..<40 {
@@ -64,7 +64,7 @@ struct RemovedModelTests {
         try store.appendAll(bench.removal("lamp"))
         _ = try store.upkeep()
         try store.appendAll(bench.batch("lamp", "new"))
-        // As it is now, after a sudden end, and when all is folded.
+        // As it is now, after a sudden end, and when all is compacted.
         try bench.keepAsItIs()
         #expect(try names(store) == ["new"])
         try Self.settle(store)
@@ -85,9 +85,9 @@ struct RemovedModelTests {
     }
   }
 
-  @Test("a model that is removed while it is folded for the first time leaves its number to the next")
+  @Test("a model removed during its first compaction leaves its number to the next one")
   func firstCompaction() throws {
-    // One of the two is folded first.
+    // One of the two is compacted first.
     for removed in ["lamp", "door"] {
       for steps in 0..<12 {
         let bench = Self.eager()
@@ -104,7 +104,7 @@ struct RemovedModelTests {
     }
   }
 
-  @Test("a compaction over models that were removed folds what is left, shrinks the file, and says so")
+  @Test("a compaction after removals compacts the rest, shrinks the file, and reports it")
   func compaction() throws {
     let bench = StoreBench()
     bench.limits.historyBytes = 0
@@ -118,7 +118,7 @@ struct RemovedModelTests {
     for number in 0..<500 { try store.appendAll(bench.removal("m\(number)")) }
     try AdminRequest.compact.leave(at: bench.path)
     while AdminRequest.result(at: bench.path).isOpen { _ = try store.upkeep() }
-    // The report is told once.
+    // The report is delivered once.
     #expect(try Self.rows(store)[0...1] == [1, 3])
     #expect(StoreFiles.size(bench.path) < 200_000)
     #expect(StoreFiles.bytes(of: bench.path) < 300_000)
@@ -135,7 +135,7 @@ struct RemovedModelTests {
     #expect(report.hasPrefix("folded 0 models, gave back "), "\(report)")
   }
 
-  @Test("a store of format 2 is opened, and is one of today's from then on")
+  @Test("a store of format 2 opens and gets the present format")
   func older() throws {
     let bench = StoreBench()
     do {

@@ -5,16 +5,16 @@ import Testing
 @testable import BindingHub
 @testable import BindingStore
 
-/// The fields of a model get other ids when names of deleted ones are given back, by a record of its log: what is read
-/// from the file has to mean the same before and after, wherever the record lies.
-@Suite("Fields that were numbered anew, in a store")
+/// A renumbering record gives a model's fields other ids when names of deleted fields are released. The file must
+/// mean the same before and after it, wherever the record lies.
+@Suite("Fields that were renumbered, in a store")
 struct RenumberedStoreTests {
   private var bench = StoreBench()
   private var copy: String { bench.folder + "/copy" }
-  /// The name of a deleted field, in no other word of the file.
+  /// The name of a deleted field, contained in no other word of the file.
   private static let gone = "once-upon-a-time"
 
-  /// Field 0 is deleted, and `unchanged`, which was 2, becomes 1.
+  /// Field 0 is deleted, and `kept`, which was 2, becomes 1.
   private func fill(_ store: SQLiteStore) throws {
     try store.appendAll(bench.batch("lamp", Self.gone), bench.batch("door"))
     try store.appendAll(bench.batch("lamp", "other"))
@@ -29,7 +29,7 @@ struct RenumberedStoreTests {
 
   private func settle(_ store: SQLiteStore) throws { while try store.upkeep() {} }
 
-  /// What a hub that starts with the store has of the model.
+  /// The model as a hub has it that starts with the store.
   private func expect(
     _ expected: [String: String], names: [String]? = nil, in store: SQLiteStore, _ comment: Comment? = nil
   ) throws {
@@ -40,7 +40,7 @@ struct RenumberedStoreTests {
     #expect(Dictionary(uniqueKeysWithValues: values) == expected, comment)
   }
 
-  @Test("they are the same after a start, a sudden end, and folding, and what is written after has their new ids")
+  @Test("renumbered fields survive a start, a crash and compaction, and later writes use their new ids")
   func reopened() throws {
     let after = ["other": "1", "kept": "3", "new": "4"]
     do {
@@ -71,7 +71,7 @@ struct RenumberedStoreTests {
     try expect(["other": "1", "kept": "3", "last": "5"], names: ["other", "kept", "last"], in: store)
   }
 
-  @Test("at any moment of the folding the fields are what they were, also after a sudden end")
+  @Test("renumbered fields are the same at any moment of the compaction, also after a crash")
   func compacting() throws {
     for steps in 0..<40 {
       let bench = StoreBench()
@@ -102,7 +102,7 @@ struct RenumberedStoreTests {
     }
   }
 
-  @Test("a backup from before or after is put back with the ids that it had", arguments: [true, false], [true, false])
+  @Test("a backup around a renumbering is restored with its own ids", arguments: [true, false], [true, false])
   func restored(isAfter: Bool, isCompacted: Bool) throws {
     if isCompacted { bench.limits.compactionBytes = 0 }
     let atCopy = StoreBench()
@@ -123,7 +123,7 @@ struct RenumberedStoreTests {
     let store = try bench.open(.disk)
     #expect(store.tail == .restored)
     try expect(["other": "1", "kept": "2"], in: store)
-    // What comes now has the ids of the backup.
+    // Later writes use the backup's ids.
     try store.appendAll(bench.batch("lamp", "kept", to: "3"))
     try expect(["other": "1", "kept": "3"], in: store)
     if !isAfter {
@@ -132,7 +132,7 @@ struct RenumberedStoreTests {
     }
   }
 
-  @Test("a damaged store is recovered from a backup with the ids that it had", arguments: [true, false])
+  @Test("a damaged store is recovered from a backup with the backup's ids", arguments: [true, false])
   func recovered(isAfter: Bool) throws {
     do {
       let store = try bench.open(.disk)
@@ -151,7 +151,7 @@ struct RenumberedStoreTests {
       ["other": "1", "kept": "2"], names: isAfter ? ["other", "kept"] : [Self.gone, "other", "kept"], in: store)
   }
 
-  @Test("a check reads the record, and one that keeps a field that is none is damage", arguments: [true, false])
+  @Test("a check reads a renumbering record, and one that keeps an unknown field is damage", arguments: [true, false])
   func checked(isCompacted: Bool) throws {
     if isCompacted { bench.limits.compactionBytes = 0 }
     let store = try bench.open()
@@ -167,7 +167,7 @@ struct RenumberedStoreTests {
     #expect(error?.description.contains("lamp") == true, "\(String(describing: error))")
   }
 
-  @Test("a compaction gives the names back: no byte of the file has one")
+  @Test("a compaction removes released names from every byte of the file")
   func compaction() throws {
     bench.limits.historyBytes = 0
     do { try compactTwice(try bench.open()) }
@@ -175,7 +175,7 @@ struct RenumberedStoreTests {
     try expect(["other": "1", "kept": "2"], names: ["other", "kept"], in: later)
   }
 
-  /// Before and after the names are given back.
+  /// Before and after the names are released.
   private func compactTwice(_ store: SQLiteStore) throws {
     try fill(store)
     for number in 0..<2_000 { try store.appendAll(bench.batch("lamp", "\(Self.gone)-\(number)")) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("What a store gives back when it is opened again")
+@Suite("What a store returns when it is opened again")
 struct ReopeningTests {
-  @Test("every batch that was taken, model by model, in order", arguments: [Durability.process, .disk])
+  @Test("a reopened store returns every stored batch in order", arguments: [Durability.process, .disk])
   func batches(_ grade: Durability) throws {
     let bench = StoreBench()
     let lamp = [bench.batch("lamp"), bench.batch("lamp", to: "2")]
@@ -22,7 +22,7 @@ struct ReopeningTests {
     #expect(models.map(\.batches) == [door, lamp])
   }
 
-  @Test("the next record follows those of the run before")
+  @Test("the next record of a reopened store follows those of the previous run")
   func records() throws {
     let bench = StoreBench()
     do {
@@ -35,7 +35,7 @@ struct ReopeningTests {
     #expect(try store.load("lamp")?.batches.map(\.record) == [1, 2])
   }
 
-  @Test("it is the same log")
+  @Test("a reopened store is the same log")
   func log() throws {
     let bench = StoreBench()
     let logID: LogID

@@ -5,24 +5,24 @@ import Testing
 
 @testable import BindingStore
 
-/// A place for one store, and batches to put into it.
+/// A folder for one store, and batches to append to it.
 final class StoreBench {
   let folder: String
   let path: String
-  /// Which start of the machine it is.
+  /// The present boot of the machine.
   var boot = "first"
   var limits = StoreLimits()
   var wall: UInt64 = 1_700_000_000_000
-  /// Milliseconds that have passed, for stores that are open too.
+  /// Milliseconds that have passed, also for open stores.
   var uptime: UInt64 = 0
   private var heads: [String: (record: UInt64, version: Version)] = [:]
-  /// The fields of each model by their ids, and whether they have a value.
+  /// The fields of each model by id, and whether they have a value.
   private var fields: [String: [(name: String, hasValue: Bool)]] = [:]
   private(set) var floor = LogFloor.none
-  /// Goes on from where another one stands.
+  /// Continues from another bench's heads and fields.
   func goOn(from other: StoreBench) { (heads, fields) = (other.heads, other.fields) }
 
-  /// A folder that is there, with a store in it.
+  /// An existing folder with a store in it.
   init(at folder: String) { (self.folder, path) = (folder, folder + "/store") }
 
   init() {
@@ -50,7 +50,7 @@ final class StoreBench {
     return batch
   }
 
-  /// The batch that numbers the fields that have a value anew.
+  /// The batch that renumbers the fields with a value.
   func renumbering(_ model: String = "lamp", epoch: Epoch = 1) -> Batch {
     let (record, version) = heads[model] ?? (0, 0)
     heads[model] = (record + 1, version)
@@ -60,10 +60,10 @@ final class StoreBench {
       of: model, record: record + 1, epoch: epoch, version: version, kept: kept.map { FieldID($0) })
   }
 
-  /// The fields of a model that have a value, by their ids.
+  /// The fields of a model that have a value, by id.
   func present(_ model: String = "lamp") -> [String] { fields[model, default: []].filter(\.hasValue).map(\.name) }
 
-  /// How many names of a model are of deleted fields.
+  /// How many names of a model belong to deleted fields.
   func deletedNames(of model: String = "lamp") -> Int { fields[model, default: []].count { !$0.hasValue } }
 
   /// The next batch of a model: one commit that sets one field, or with nil deletes it.
@@ -95,7 +95,7 @@ extension Store {
     return models
   }
 
-  /// Appends, and expects that all were stored.
+  /// Appends the batches and expects that all were stored.
   func appendAll(_ batches: Batch...) throws {
     for result in try append(batches) {
       guard case .stored = result else {
@@ -106,7 +106,7 @@ extension Store {
   }
 }
 
-/// What a sudden end leaves: the files as they are in the middle of the store's life.
+/// Simulates a crash: keeps the files as they are while the store is open.
 extension StoreBench {
   func keepAsItIs() throws {
     for end in ["", "-wal"] where FileManager.default.fileExists(atPath: path + end) {
@@ -115,7 +115,7 @@ extension StoreBench {
     }
   }
 
-  /// Once the store is gone.
+  /// Call it once the store is closed.
   func putBack(without missing: String? = nil) throws {
     for end in ["", "-wal", "-shm"] {
       try? FileManager.default.removeItem(atPath: path + end)

@@ -27,7 +27,7 @@ struct TailTests {
   }
 
   @Test(
-    "of a store that was closed none may be missing",
+    "a closed store with missing rows is damaged",
     arguments: [
       ("DELETE FROM log WHERE row = 20", "rows 20 to 20"), ("DELETE FROM log WHERE row > 12", "rows 13 to 20"),
       ("DELETE FROM log", "rows 1 to 20"), ("DELETE FROM log WHERE row < 3", "rows 1 to 2"),
@@ -42,7 +42,7 @@ struct TailTests {
     expectDamaged(words)
   }
 
-  @Test("of a store whose hub was killed those may not be missing that the disk had confirmed")
+  @Test("a store of a killed hub is damaged when rows that the disk had confirmed are missing")
   func killed() throws {
     do {
       let store = try bench.open()
@@ -58,7 +58,7 @@ struct TailTests {
     expectDamaged("rows 10 to 10")
   }
 
-  @Test("rows that were folded are not missed, whether the hub closed or was killed", arguments: [true, false])
+  @Test("compacted rows are not missed, whether the hub was closed or killed", arguments: [true, false])
   func compacted(isClosed: Bool) throws {
     bench.limits.compactionBytes = 0
     do {
@@ -78,7 +78,7 @@ struct TailTests {
     }
   }
 
-  @Test("a backup whose last rows are gone is no backup")
+  @Test("a backup whose last rows are missing is damaged")
   func backup() throws {
     let store = try bench.open()
     for number in 1...20 { try store.appendAll(bench.batch("m\(number)")) }
@@ -99,7 +99,7 @@ struct LogClockTests {
 
   init() { bench.limits.compactionBytes = 0 }
 
-  /// Opens the store, has it fold what `body` adds, and tells how far the first writer's proposals are decided.
+  /// Opens the store, compacts what `body` adds, and returns the first writer's last stored number.
   private func compact(_ body: (SQLiteStore) throws -> Void = { _ in }) throws -> ProposalNumber {
     let store = try bench.open()
     try body(store)
@@ -110,14 +110,14 @@ struct LogClockTests {
     return lastStored
   }
 
-  @Test("a wall clock that jumps ahead at a start makes nobody old", arguments: [8, 30, 7_300] as [UInt64])
+  @Test("a wall clock that jumps ahead at a start makes no writer old", arguments: [8, 30, 7_300] as [UInt64])
   func ahead(days: UInt64) throws {
     #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     bench.wall += days * Self.day
     #expect(try compact { try $0.appendAll(bench.batch("lamp", by: 0xB2)) } == 1)
   }
 
-  @Test("a machine that begins in 1970 at each start forgets nobody")
+  @Test("a machine that starts in 1970 each time forgets no writer")
   func beginning() throws {
     #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     bench.wall = 0
@@ -125,7 +125,7 @@ struct LogClockTests {
     #expect(try compact { try $0.appendAll(bench.batch()) } == 3)
   }
 
-  @Test("who was silent for longer than it may while hubs ran is forgotten")
+  @Test("a writer silent for longer than allowed while hubs ran is forgotten")
   func silent() throws {
     let lastStored = try compact { store in
       try store.appendAll(bench.batch())
@@ -135,7 +135,7 @@ struct LogClockTests {
     #expect(lastStored == 0)
   }
 
-  @Test("a start follows the wall clock by a day, so who comes seldom is forgotten too")
+  @Test("a start advances the clock by at most a day, so a writer that returns rarely is forgotten too")
   func seldom() throws {
     #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     for _ in 0..<8 {

@@ -11,8 +11,7 @@ struct TornLogTests {
   /// The frame whose database size ends a sector, so that its salts begin the next.
   private static let astride = (0..<64).first { (32 + $0 * frameBytes + 8).isMultiple(of: 512) } ?? 0
 
-  /// A log whose first frame does not check, and whose frames at these places say that they end a transaction of its
-  /// round.
+  /// A log whose first frame does not check, and whose frames at these indices end a transaction of the same round.
   private func isWhole(endsAt ends: [Int]) throws -> Bool {
     var log = [UInt8](repeating: 0, count: 32 + 80 * Self.frameBytes)
     func put(_ number: UInt32, at offset: Int) {
@@ -40,12 +39,12 @@ struct TornLogTests {
     return WALCheck.isWhole(path)
   }
 
-  @Test("one transaction that is in pieces was under way when the power went")
+  @Test("one incomplete transaction at the end was being written at the power cut")
   func lastInPieces() throws { #expect(try isWhole(endsAt: [50])) }
 
-  @Test("two that follow what does not check were stored once: something before them is damaged")
+  @Test("two transactions after an invalid frame were stored once, so an earlier frame is damaged")
   func damaged() throws { #expect(try !isWhole(endsAt: [50, 55])) }
 
-  @Test("a frame whose size and salts lie in two sectors may have the size from an earlier round")
+  @Test("a frame whose size and salts lie in two sectors may have the size of an earlier round")
   func tornHeader() throws { #expect(try isWhole(endsAt: [Self.astride, 50])) }
 }

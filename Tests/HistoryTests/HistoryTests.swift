@@ -12,7 +12,7 @@ struct HistoryTests {
 
   // MARK: Good ones
 
-  @Test("writes of all kinds, shown, read and left alike by all, break nothing")
+  @Test("a consistent history of all kinds of entries has no findings")
   mutating func good() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.submit("b", 1, #"["set","p","b1"],["set","q","b1"]"#)
@@ -37,7 +37,7 @@ struct HistoryTests {
     #expect(builder.checked.figures.unknown == 1)
   }
 
-  @Test("what peers bring back after a restart is no second effect, and stands for what it was")
+  @Test("a recovered value is no second effect, and stands for the original commit")
   mutating func recovered() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.set("x", "a2", by: "a", 2, at: 2)
@@ -48,7 +48,7 @@ struct HistoryTests {
     #expect(builder.checked.figures.recovered == 1)
   }
 
-  @Test("a write that was committed, lost with its hub unanswered and committed again is one write")
+  @Test("a write committed, lost unanswered with its hub and committed again is one write")
   mutating func committedAgain() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"a1""#)
@@ -58,7 +58,7 @@ struct HistoryTests {
     #expect(builder.findings.isEmpty)
   }
 
-  @Test("what the next hub found in its store is passed over where it is known, else counts")
+  @Test("repeated commits of a restarted hub are ignored if known, and counted otherwise")
   mutating func killedBeforeHistory() {
     builder.hub(1, durability: "process")
     for number in 1...2 { builder.submit("a", number, "[\"set\",\"x\",\"a\(number)\"]") }
@@ -72,7 +72,7 @@ struct HistoryTests {
     #expect(builder.findings.isEmpty)
   }
 
-  @Test("what a hub that keeps nothing had acknowledged and nobody had shown is counted, and is no finding")
+  @Test("acknowledged commits lost with a memory hub that no peer had shown are counted, not found")
   mutating func lostWithHub() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.hub(2)
@@ -81,7 +81,7 @@ struct HistoryTests {
     #expect(builder.checked.figures.lostWithHub == 1)
   }
 
-  @Test("a last line that was being written when its process died is passed over")
+  @Test("a last line cut off by the end of its process is skipped")
   mutating func tornEnd() {
     let read = HistoryEntry.read("{\"t\":1,\"e\":\"share\",\"m\":\"m\"}\n{\"t\":2,\"e\":\"sub", file: "a")
     #expect(read.entries.count == 1 && read.bad.isEmpty)
@@ -89,7 +89,7 @@ struct HistoryTests {
 
   // MARK: Bad ones, one for each name
 
-  @Test("malformed: a line that is none")
+  @Test("malformed: a line that is not an entry")
   mutating func malformed() {
     builder.raw("a", "{\"e\":\"submit\"}")
     #expect(builder.findings == ["malformed a:2"])
@@ -102,7 +102,7 @@ struct HistoryTests {
     #expect(builder.findings.contains("gapped hub:3"))
   }
 
-  @Test("twice: what the next hub found is another commit than the one before wrote down")
+  @Test("twice: a restarted hub's repeated commit differs from the recorded one")
   mutating func otherAgain() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.hub(1, durability: "process")
@@ -110,14 +110,14 @@ struct HistoryTests {
     #expect(builder.findings.contains("twice hub:4"))
   }
 
-  @Test("phantom: a commit that nobody asked for")
+  @Test("phantom: a commit without a write")
   mutating func phantom() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"other""#)
     #expect(builder.findings == ["phantom hub:2"])
   }
 
-  @Test("changed: a commit that was acknowledged for another write")
+  @Test("changed: a commit acknowledged for another write")
   mutating func changed() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"other""#)
@@ -125,7 +125,7 @@ struct HistoryTests {
     #expect(builder.findings == ["changed hub:2"])
   }
 
-  @Test("undone: a commit whose writer was told of a conflict")
+  @Test("undone: a commit whose writer received a conflict")
   mutating func undone() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"a1""#)
@@ -149,7 +149,7 @@ struct HistoryTests {
     #expect(builder.findings == ["unstored a:3"])
   }
 
-  @Test("lost: an older value stands where a later one was acknowledged, which somebody who lived on had shown")
+  @Test("lost: an older value stands where a later one was acknowledged and shown by a surviving peer")
   mutating func lost() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.set("x", "a2", by: "a", 2, at: 2)
@@ -161,7 +161,7 @@ struct HistoryTests {
     #expect(builder.findings == ["lost a:5"])
   }
 
-  @Test("lost: an element that was acknowledged is gone, though no hub was")
+  @Test("lost: an acknowledged element is gone, though no hub was lost")
   mutating func lostElement() {
     builder.submit("a", 1, #"["text","body","one"]"#)
     builder.commit(1, by: "a", 1, #""body":"one""#)
@@ -171,7 +171,7 @@ struct HistoryTests {
     #expect(builder.findings == ["lost a:3"])
   }
 
-  @Test("lost: what an outbox held is never committed, though all is quiet")
+  @Test("lost: a write in an outbox is never committed, though all is quiet")
   mutating func lostInOutbox() {
     builder.peer("c", outbox: true)
     builder.submit("c", 1, #"["add","n",1]"#)
@@ -181,7 +181,7 @@ struct HistoryTests {
     #expect(builder.findings == ["lost c:2"])
   }
 
-  @Test("miscounted: a counter lacks what was acknowledged")
+  @Test("miscounted: a counter lacks an acknowledged addition")
   mutating func miscounted() {
     builder.submit("a", 1, #"["add","n",1]"#)
     builder.submit("a", 2, #"["add","n",1]"#)
@@ -191,7 +191,7 @@ struct HistoryTests {
     #expect(builder.findings.contains("miscounted a:3"))
   }
 
-  @Test("late: a write comes after one that was made when it had been acknowledged")
+  @Test("late: a write follows one that was made after its acknowledgement")
   mutating func late() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.outcome("a", 1, 2)
@@ -201,7 +201,7 @@ struct HistoryTests {
     #expect(builder.findings == ["late hub:3"])
   }
 
-  @Test("unchecked: a comparison passed after the field had changed")
+  @Test("unchecked: a condition passed after the field had changed")
   mutating func unchecked() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.set("x", "a2", by: "a", 2, at: 2)
@@ -219,7 +219,7 @@ struct HistoryTests {
     #expect(builder.findings == ["back b:3"])
   }
 
-  @Test("invented: a peer shows what nobody wrote")
+  @Test("invented: a peer shows a value that was never written")
   mutating func invented() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.update("b", 1, #""x":"a9""#)
@@ -238,7 +238,7 @@ struct HistoryTests {
     #expect(builder.findings == ["torn b:3"])
   }
 
-  @Test("unread: a peer reads something older than what it has written")
+  @Test("unread: a peer reads an older value than it has written")
   mutating func unread() {
     builder.set("x", "b1", by: "b", 1, at: 1)
     builder.submit("a", 1, #"["set","x","a1"]"#)
@@ -247,7 +247,7 @@ struct HistoryTests {
     #expect(builder.findings == ["unread a:3"])
   }
 
-  @Test("diverged: a peer ends with something else than the hub")
+  @Test("diverged: a peer ends with another value than the hub")
   mutating func diverged() {
     builder.set("x", "a1", by: "a", 1, at: 1)
     builder.final("a", 1, #""x":"a1""#)

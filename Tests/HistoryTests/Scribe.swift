@@ -1,6 +1,6 @@
 import Simulation
 
-/// Histories written by hand: a line each, a nanosecond apart, in the files of one hub and of peers.
+/// Builds histories by hand: one entry a line, a nanosecond apart, in the files of one hub and of peers.
 struct HistoryBuilder {
   private var files: [String: [String]] = [:]
   private var time = 0
@@ -12,7 +12,7 @@ struct HistoryBuilder {
     files[file, default: []].append("{\"t\":\(time),\(text)}")
   }
 
-  /// A hub that keeps nothing begins.
+  /// A hub starts, by default without a store.
   mutating func hub(_ epoch: Int, durability: String = "memory") {
     line("hub", "\"e\":\"hub\",\"epoch\":\(epoch),\"durability\":\"\(durability)\"")
   }
@@ -59,7 +59,7 @@ struct HistoryBuilder {
 
   mutating func raw(_ file: String, _ text: String) { files[file, default: []].append(text) }
 
-  /// A peer sets a field, the hub commits it, the peer is told: the plain course of things.
+  /// A peer sets a field, the hub commits it, and the peer receives the outcome.
   mutating func set(_ field: String, _ value: String, by peer: String, _ number: Int, at version: Int) {
     submit(peer, number, "[\"set\",\"\(field)\",\"\(value)\"]")
     commit(version, by: peer, number, "\"\(field)\":\"\(value)\"")
@@ -77,6 +77,6 @@ struct HistoryBuilder {
     return HistoryCheck(entries, bad: bad)
   }
 
-  /// What is found, by name and by the line at which it stands.
+  /// The findings, by name and location.
   var findings: [String] { checked.findings.map { "\($0.name.rawValue) \($0.location)" } }
 }

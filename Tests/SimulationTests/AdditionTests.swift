@@ -8,7 +8,7 @@ struct AdditionTests {
   private let first = Oracle.Name(model: 0, tag: Tag(rawValue: 1), number: 1)
   private let second = Oracle.Name(model: 0, tag: Tag(rawValue: 2), number: 1)
 
-  @Test("an addition that was lost with its epoch may be carried out again")
+  @Test("an addition lost with its epoch may be applied again")
   func lostWithItsEpoch() {
     var sums = SumAdditions()
     sums.begin(1, at: 0)
@@ -17,7 +17,7 @@ struct AdditionTests {
     #expect(sums.add(first, in: 2) == nil)
   }
 
-  @Test("a replica brings back what its epoch held before the log lost its end and went on")
+  @Test("a replica brings back what its epoch contained before the log lost its end and went on")
   func broughtBackAfterTheEpochWentOn() {
     var sums = SumAdditions()
     sums.begin(1, at: 0)

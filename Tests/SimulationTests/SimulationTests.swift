@@ -6,7 +6,7 @@ import Testing
 struct SimulationTests {
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// Runs one history; a broken invariant is one line that says how to see it again.
+  /// Runs one history; a broken invariant is reported in one line with the command to replay it.
   private func run(_ seed: UInt64, _ profile: FaultProfile? = nil) -> Counts {
     let world = World(seed: seed, profile: profile)
     do {
@@ -24,7 +24,7 @@ struct SimulationTests {
     print("fresh seeds begin with \(fresh)")
     var all = Counts()
     for number in 0..<count {
-      // Every second one has never been seen before.
+      // Every second seed is fresh.
       all.add(run((number % 2 == 0 ? 0 : fresh) + UInt64(number / 2)))
     }
     print("\(count) histories:\n\(all.table)")
@@ -32,7 +32,7 @@ struct SimulationTests {
     #expect(all.never.isEmpty)
   }
 
-  @Test("whichever one message about a model is lost, the first, a middle one or the last, it is found and healed")
+  @Test("any one lost message about a model is found and healed")
   func eachMessageLostInTurn() {
     var profile = FaultProfile()
     profile.peers = 2
@@ -44,7 +44,7 @@ struct SimulationTests {
     }
   }
 
-  @Test("a history says what happened in it, and the same seed makes the same history")
+  @Test("a history counts its situations, and the same seed makes the same history")
   func counted() {
     let (first, second) = (run(3), run(3))
     #expect(first.table == second.table)
@@ -54,7 +54,7 @@ struct SimulationTests {
     #expect(!first.never.contains(.written))
   }
 
-  @Test("who speaks in another's name, answers too deep or comes back to a shorter log breaks nothing")
+  @Test("impostors, deep chains of answers and lost tails break no invariant")
   func unusualClimates() {
     var profile = FaultProfile()
     profile.impostors = 100
@@ -69,7 +69,7 @@ struct SimulationTests {
     }
   }
 
-  @Test("peers that hold fields, own a model and wait for each other do so through all faults")
+  @Test("ephemeral fields, owners and barriers keep their invariants through all faults")
   func features() {
     var profile = FaultProfile()
     profile.peers = 6

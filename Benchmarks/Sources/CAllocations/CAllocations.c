@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <malloc.h>
 
-// A program's own functions go before those of its libraries, so that every allocation of the process comes through
-// here, the Swift runtime's too. Memory is given back to the library's own `free`.
+// A program's own functions precede those of its libraries, so every allocation of the process comes through here,
+// including the Swift runtime's. Memory is returned to the library's own `free`.
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

@@ -70,7 +70,7 @@ final class Lent {
   }
 }
 
-/// Structs in structs, each with something besides the member in question.
+/// Nested structs, each with members besides the measured one.
 struct Root: Equatable, Sendable {
   struct A: Equatable, Sendable {
     struct B: Equatable, Sendable {

@@ -1,10 +1,10 @@
 import BindingModel
 import CAllocations
 
-/// Something that is counted rather than timed.
+/// A figure that is counted rather than timed.
 struct Count {
   let name: String
-  /// The most that is promised; nil if nothing is.
+  /// The promised maximum; nil if there is none.
   let limit: Double?
   let counted: () -> Double
 
@@ -54,7 +54,7 @@ enum Counts {
     { lent.binding.value = $0 }
   }
 
-  /// What one set allocates once everything that is made at the first has been made.
+  /// Allocations of one set after the first, which creates everything that is reused.
   private static func allocations(_ name: String, _ make: @escaping (Tally) -> (Double) -> Void) -> Count {
     Count(name: "allocations of a set, \(name)", limit: 0) {
       let tally = Tally()
@@ -66,7 +66,7 @@ enum Counts {
     }
   }
 
-  /// What one object adds, without the array that holds it.
+  /// Bytes that one object adds, without the array that holds it.
   private static func bytes(_ used: () -> UInt64) -> Double {
     let count = 100_000
     var objects: [Observable<Double>] = []

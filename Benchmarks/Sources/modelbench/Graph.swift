@@ -43,7 +43,7 @@ enum Graph: Group {
     }
   }
 
-  /// What is written, with all that must live for it to have an effect.
+  /// The written value, with everything that must live for the write to have an effect.
   private final class Written {
     let value: Observable<Double>
     private let rest: [AnyObject]
@@ -55,8 +55,7 @@ enum Graph: Group {
   }
 }
 
-/// What it costs to let go of one of very many, against one of a thousand: in proportion to their number, that is the
-/// same.
+/// The cost of releasing one of very many, against one of a thousand: per object it should be the same.
 enum LettingGo: Group {
   static let title = "one of 20,000 that are let go of, against one of 1,000"
 

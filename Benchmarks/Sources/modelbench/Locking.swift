@@ -1,15 +1,15 @@
 import BindingModel
 import Foundation
 
-/// A write or read that concerns nobody else, against a store or load under a lock.
+/// An unobserved write or read, against a store or load under a lock.
 enum Locking: Group {
   static let title = "a value that nobody observes, against one uncontended lock of the platform around a plain one"
 
   static var races: [Race] {
     [
-      // A tenth is left for noise: the aim is 1.
+      // 10 % is left for noise: the aim is 1.
       race("set, no observer", write: true, aim: 1.1),
-      // Asks Observation whether somebody tracks.
+      // Asks Observation whether the read is tracked.
       race("read, no observer", write: false, aim: 1.5),
       Race("set, after the only observer has gone", .atMost(nil)) { ours, theirs in
         let observable = Observable(0.0)

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// `modelbench`: what the values of `BindingModel` cost in one process, as ratios to something else that is measured in
-/// the same run.
+/// `modelbench`: the cost of `BindingModel`'s values in one process, as ratios to a baseline measured in the same
+/// run.
 @main
 struct ModelBench: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,8 +36,8 @@ struct ModelBench: ParsableCommand {
     ]
   }
 
-  /// A second thread, which does nothing: in a process with only one the C library leaves out the atomic operations of
-  /// its locks, and every figure with a lock in it would be one that no real program sees.
+  /// Starts a second, idle thread: in a single-threaded process the C library leaves out the atomic operations of
+  /// its locks, and no figure with a lock would match a real program.
   private static func becomeThreaded() {
     Thread.detachNewThread {
       while true { sleep(1000) }

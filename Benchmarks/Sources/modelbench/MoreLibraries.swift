@@ -5,7 +5,7 @@ import BindingModel
   import RxRelay
   import RxSwift
 
-  /// Libraries that are measured only where they are at hand: see Package.swift.
+  /// Libraries that are measured only where they are available: see Package.swift.
   enum MoreLibraries: Group {
     static let title = "libraries that were at hand, their time by ours"
 

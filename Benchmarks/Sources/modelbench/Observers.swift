@@ -1,7 +1,7 @@
 import BindingModel
 import Observation
 
-/// A write that is delivered, against closures that are called out of an array.
+/// A delivered write, against calling closures in an array.
 enum Observers: Group {
   static let title = "a write with observers, against closures in an array"
 
@@ -12,7 +12,7 @@ enum Observers: Group {
       + [tracked]
   }
 
-  /// What a value pays that a view once looked at, against one that no view did.
+  /// The cost for a value that a view once tracked, against one that was never tracked.
   private static var tracked: Race {
     Race("set, 1 observer, tracked before", .atMost(nil)) { ours, theirs in
       let (once, never) = (Observed(1, isOwned: false, ours), Observed(1, isOwned: false, theirs))
@@ -29,7 +29,7 @@ enum Observers: Group {
     }
   }
 
-  /// An observable with all that must live for it to be observed.
+  /// An observable with everything that must live for it to be observed.
   private final class Observed {
     let value = Observable(0.0)
     private let owner = Owner()
@@ -45,7 +45,7 @@ enum Observers: Group {
 
   private final class Owner {}
 
-  /// The least that a write with observers can be in plain Swift.
+  /// The minimum of a write with observers in plain Swift.
   private final class Closures {
     private(set) var value = 0.0
     private var closures: [(Double) -> Void]

@@ -1,7 +1,7 @@
 import BindingModel
 import OpenCombine
 
-/// The same thing done with another library.
+/// The same tasks with other libraries.
 enum OtherLibraries: Group {
   static let title = "other libraries, their time by ours"
 
@@ -48,7 +48,7 @@ enum OtherLibraries: Group {
 
     init() {
       let (left, right) = (left, right)
-      // An equal value ends the circle.
+      // An equal value ends the cycle.
       links.append(left.removeDuplicates().sink { right.value = $0 })
       links.append(right.removeDuplicates().sink { left.value = $0 })
     }
@@ -87,7 +87,7 @@ enum OtherLibraries: Group {
     tally.add(sum)
   }
 
-  /// One change at a time: the tracking ends with the change that it tells of, and is begun again after each.
+  /// One change at a time: tracking ends with the change that it reports, and is restarted after each.
   @inline(never)
   private static func set(_ tracked: Tracked, _ tally: Tally, _ count: Int) {
     var value = 0.0

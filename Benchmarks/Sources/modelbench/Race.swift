@@ -20,7 +20,7 @@ extension Group {
 
 /// Two ways to do one thing, measured in turn.
 struct Race {
-  /// Which way the ratio is told, and what it should be; nil where nothing was promised.
+  /// The direction of the ratio, and its aim; nil where nothing was promised.
   enum Aim {
     /// Our time by theirs.
     case atMost(Double?)
@@ -28,10 +28,10 @@ struct Race {
     case atLeast(Double?)
   }
 
-  /// What is measured: does the thing so many times. It holds all that it needs.
+  /// Does the measured thing `count` times. It holds everything that it needs.
   typealias Side = (_ count: Int) -> Void
 
-  /// Nanoseconds of one time, of each side, in one round.
+  /// Nanoseconds of one execution, of each side, in one round.
   struct Round {
     var ours: Double
     var theirs: Double
@@ -55,7 +55,7 @@ struct Race {
     let (ours, theirs) = make(tallies.ours, tallies.theirs)
     let counts = (ours: Self.count(for: seconds, ours), theirs: Self.count(for: seconds, theirs))
     let figures = (0..<rounds).map { round in
-      // Both sides in turn, so that what else the machine does falls on both.
+      // Both sides in turn, so that other load on the machine affects both.
       if round % 2 == 0 {
         let first = Self.time(counts.ours, ours)
         return Round(ours: first, theirs: Self.time(counts.theirs, theirs))
@@ -80,7 +80,7 @@ struct Race {
     }
   }
 
-  /// How often the thing can be done in about this time; finding out warms it up.
+  /// How often the side can run in about this time; finding out warms it up.
   private static func count(for seconds: Double, _ side: Side) -> Int {
     var count = 16
     while true {
@@ -97,11 +97,11 @@ struct Race {
   }
 }
 
-/// Where observers leave what they were given, so that no call can be left out.
+/// Where observers store what they received, so that no call can be optimised away.
 // SAFETY: one thread runs everything here.
 final class Tally: @unchecked Sendable {
   private static let size = 1024
-  /// One place for each observer: adding to a single one would make them wait for one another.
+  /// One slot for each observer: adding to a shared one would make them wait for each other.
   private let slots: UnsafeMutablePointer<Double>
 
   init() {
@@ -109,18 +109,18 @@ final class Tally: @unchecked Sendable {
     slots.initialize(repeating: 0, count: Self.size)
   }
 
-  /// What one observer does, the least that can be seen from outside.
+  /// The work of one observer: the least that is visible from outside.
   func body(_ number: Int = 0) -> @Sendable (Double) -> Void {
     let slot = Slot(pointer: slots + number)
     return { slot.pointer.pointee += $0 }
   }
 
-  /// For what is read instead of observed.
+  /// For values that are read instead of observed.
   func add(_ value: Double) { slots.pointee += value }
 
   var sum: Double { (0..<Self.size).reduce(0) { $0 + slots[$1] } }
 
-  // SAFETY: as above.
+  // SAFETY: one thread runs everything here.
   private struct Slot: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Double>
   }

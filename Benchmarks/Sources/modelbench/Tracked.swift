@@ -1,6 +1,6 @@
 import Observation
 
-/// A model of the standard library's kind with one who looks at it.
+/// A model of the standard library's kind with one tracking reader.
 final class Tracked {
   @Observable
   final class Model {
@@ -8,7 +8,7 @@ final class Tracked {
   }
 
   let model = Model()
-  /// Set by the change, before it takes place: the new value can be read only afterwards.
+  /// Set by the change before it takes place: the new value can be read only afterwards.
   private let change = Change()
 
   func trackAgain(_ tally: Tally) {

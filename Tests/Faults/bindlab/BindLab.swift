@@ -3,7 +3,7 @@ import BindingProtocol
 import Foundation
 import Simulation
 
-/// `bindlab`: peers that write by a seed and keep a history, and the check of histories.
+/// `bindlab`: peers that write by a seed and record a history, and the check of histories.
 @main
 struct BindLab: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -11,7 +11,7 @@ struct BindLab: AsyncParsableCommand {
     subcommands: [Work.self, Check.self, Leave.self, Typing.self])
 }
 
-/// Reads the histories of one run and says what in them must not be.
+/// Reads the histories of one run and reports violations in them.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the histories of one run, of its hubs and of all its peers.",

@@ -3,8 +3,8 @@ import BindingProtocol
 import Dispatch
 import Foundation
 
-/// Writes the history of one peer. Each line is handed to the system before the call returns, so that whatever ends the
-/// process, what was written down stays.
+/// Writes the history of one peer. Each line is passed to the system before the call returns, so that it survives
+/// any end of the process.
 final class HistoryWriter: Sendable {
   private let file: Protected<FileHandle>
 
@@ -15,7 +15,7 @@ final class HistoryWriter: Sendable {
     file = Protected(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
   }
 
-  /// A history with a line missing would accuse the hub of what it did not do, so this program ends instead.
+  /// A history with a missing line would accuse the hub wrongly, so this program ends instead.
   func record(_ kind: String, _ members: [JSON.Member]) {
     file.withLock { file in
       let line = JSON.object(
@@ -75,7 +75,7 @@ extension FieldValue? {
 }
 
 extension Outcome {
-  /// As it stands in a history.
+  /// The outcome's word in a history.
   var word: String {
     switch self {
     case .committed: "committed"

@@ -3,12 +3,12 @@ import BindingPeer
 import Foundation
 import Logging
 
-/// What it assigns.
+/// The model that it assigns to.
 struct Slate: Model {
   @Field var value = 0
 }
 
-/// A program that assigns a value and ends, in one of the ways in which programs do that forget to close their peer.
+/// A program that assigns a value and ends in one of the ways of programs that forget to close their peer.
 struct Leave: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Assign a field, and end at once without closing the peer.",
@@ -17,11 +17,11 @@ struct Leave: AsyncParsableCommand {
   enum Way: String, ExpressibleByArgument, CaseIterable {
     /// `main` returns.
     case returns
-    /// `exit` is called where the program stands.
+    /// `exit` is called directly.
     case exits
-    /// Nobody holds peer and model any more when `main` returns.
+    /// Peer and model are released before `main` returns.
     case releases
-    /// `exit` is called by who holds a lock which an observer waits for, on the thread of the link.
+    /// `exit` is called by the holder of a lock which an observer waits for, on the thread of the link.
     case locked
     /// `exit` is called by an observer, on the thread of the link.
     case observes
@@ -78,7 +78,7 @@ struct Leave: AsyncParsableCommand {
     let lock = NSLock()
     let holder = Protected<pthread_t?>(nil)
     let token = slate.shared?.observe { _, _ in
-      // Who assigns is told too, at once.
+      // The assigning thread is notified too, immediately.
       if holder.withLock({ $0 }) != pthread_self() { lock.withLock {} }
     }
     exitLocked(slate, lock, holder)

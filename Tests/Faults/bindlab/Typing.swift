@@ -4,12 +4,12 @@ import BindingProtocol
 import Foundation
 import Simulation
 
-/// A text that several edit.
+/// A text that several peers edit.
 private struct Sheet: Model {
   @Field(policy: .text) var text = ""
 }
 
-/// A person at a keyboard, in a process of its own: a letter at a time, at places that a seed says.
+/// A person at a keyboard, in a process of its own: one letter at a time, at positions drawn from a seed.
 struct Typing: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "type", abstract: "Type letters into the text of a model while others do the same.",
@@ -57,7 +57,7 @@ struct Typing: AsyncParsableCommand {
     var due = clock.now
     for number in 0..<count {
       var text = sheet.text
-      // Where the caret stands: behind the last letter, or now and then anywhere.
+      // The caret: after the last letter, or now and then anywhere.
       var position = last.flatMap(text.firstIndex).map(text.index(after:)) ?? text.endIndex
       if random.next() % 6 == 0 {
         position = text.index(text.startIndex, offsetBy: Int(random.next() % UInt64(text.count + 1)))
@@ -66,7 +66,7 @@ struct Typing: AsyncParsableCommand {
       text.insert(contentsOf: random.next() % 5 == 0 ? " \(letter)" : "\(letter)", at: position)
       sheet.text = text
       last = letter
-      // Where this is late, several letters come at once.
+      // When this is late, several letters are typed in succession.
       due += pause
       try await clock.sleep(until: due)
     }

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import Simulation
 
-/// One or more peers that write what a seed says, until they are told to rest, and keep histories.
+/// One or more peers that write by a seed until they are told to rest, and record histories.
 struct Work: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write to a hub what a seed says, and keep a history.",

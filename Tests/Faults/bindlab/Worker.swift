@@ -4,14 +4,14 @@ import BindingProtocol
 import Dispatch
 import Simulation
 
-/// A text that many write at once.
+/// A text that many write concurrently.
 struct Page: Model {
   @Field(policy: .text) var body = ""
 }
 
-/// A peer, its history, and the order in which a seed lets it write.
+/// A peer, its history, and the writes that a seed draws for it.
 final class Worker: Sendable {
-  /// Held while something is written: who has set it knows that nothing more is.
+  /// Locked during each write: once it is set, no further write is made.
   let isResting = Protected(false)
   private let peer: Peer
   private let writer: HistoryWriter
@@ -52,13 +52,13 @@ final class Worker: Sendable {
     }
   }
 
-  /// - Returns: nothing if it is time to rest.
+  /// - Returns: nil if it is time to rest.
   @discardableResult
   private func unlessResting<Result: Sendable>(_ body: () -> Result?) -> Result? {
     isResting.withLock { $0 ? nil : body() }
   }
 
-  /// How the peer stands, for who waits for all to be the same.
+  /// The peer's state, for the caller that waits until all peers agree.
   var look: JSON {
     let status = peer.status
     let versions = models.map { model in
@@ -72,9 +72,9 @@ final class Worker: Sendable {
     ])
   }
 
-  /// Writes down what all models show, and closes the peer.
+  /// Records what all models show, and closes the peer.
   func end() async {
-    // The lanes tell what waits first.
+    // The lanes first deliver what waits.
     queue.sync {}
     for model in models { writer.final(model) }
     await peer.close(flush: .seconds(1))
@@ -82,7 +82,7 @@ final class Worker: Sendable {
 
   // MARK: Writing
 
-  /// One write, as the seed says.
+  /// One write, drawn from the seed.
   private func step() {
     let (kind, number, choice) = chance.withLock { ($0.below(100), $0.below(4), $0.below(2)) }
     let model = models[choice]
@@ -109,7 +109,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// A write that counts only if nobody else was quicker.
+  /// A write that takes effect only if no other write came first.
   @discardableResult
   private func compare(
     _ field: String, _ model: SharedModel, _ value: (_ committed: JSON) -> JSON
@@ -131,10 +131,10 @@ final class Worker: Sendable {
     return record(lines, model.id, conditions) { try model.write(proposal) }
   }
 
-  /// Puts a word of its own into the text, at its beginning or its end.
+  /// Puts a word of its own into the text, at its beginning or end.
   private func insertWord() {
     queue.sync {
-      // One word as the merge of texts sees it: letters and digits.
+      // One word in terms of the text merge: letters and digits.
       let word = "\(peer.name)x\(peer.tag.short)x\(lastWrite.withLock { $0 } + 1)"
       let body = page.body
       let isFirst = chance.withLock { $0.below(2) == 0 }
@@ -144,7 +144,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// Writes down what is about to be written, does it, and writes down what becomes of it.
+  /// Records a write before it is made, makes it, and records its outcome.
   @discardableResult
   private func record(
     _ operations: [JSON], _ model: String, _ conditions: [Condition], _ write: () throws -> PendingWrite
@@ -164,7 +164,7 @@ final class Worker: Sendable {
 
   // MARK: Storm
 
-  /// Adds one to a field that all add to, by comparison, until it is taken or it is time to rest.
+  /// Adds one to a field shared by all, by comparison, until it is committed or it is time to rest.
   private func increment() async {
     let model = models[0]
     while true {
