@@ -1,5 +1,5 @@
-/* Moves the wall clock of a process by as many seconds as stand in the file FAULTS_CLOCK (8 bytes, this machine's
-   order), which may change at any time. The monotonic clock stays what it is. Loaded before the C library. */
+/* Moves the wall clock of a process by the number of seconds in the file FAULTS_CLOCK (8 bytes, native order), which
+   may change at any time. The monotonic clock is unaffected. Loaded before the C library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""A relay between a peer and a hub's two ports, whose directions can be held and whose connections can be cut."""
+"""A relay between a peer and a hub's two ports, which can block either direction and cut connections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK_BYTES = 65536
 
 
 def free_neighbours() -> int:
-    """A port that is free, and its neighbour too: a hub takes both."""
+    """Returns a free port whose successor is free too: a hub takes both."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -24,7 +24,7 @@ def free_neighbours() -> int:
 
 
 class Relay:
-    """Listens at `host`, on a hub's two ports, and passes on to 127.0.0.1. Runs on a thread of its own."""
+    """Listens at `host` on a hub's two ports and forwards to 127.0.0.1. Runs on its own thread."""
 
     def __init__(self, host: str, port: int):
         self.address = f"tcp://{host}:{port}"
@@ -64,7 +64,7 @@ class Relay:
             up_writer.close()
             self.links.discard(up_writer)
         except OSError:
-            pass  # The hub is not there, as when it was killed.
+            pass  # There is no hub, for example after it was killed.
         finally:
             writer.close()
             self.links.discard(writer)
@@ -76,10 +76,10 @@ class Relay:
                 writer.write(chunk)
                 await writer.drain()
         except OSError:
-            pass  # One side is gone; the other one follows.
+            pass  # One side is gone, and the other follows.
 
     def cut(self) -> None:
-        """Ends all connections and takes no others until `heal`."""
+        """Closes all connections and accepts no others until `heal`."""
 
         async def work() -> None:
             self.is_open = False
@@ -89,7 +89,7 @@ class Relay:
         self._call(work())
 
     def hold(self, up: bool, down: bool) -> None:
-        """Passes nothing on in these directions; the connections stay, and nobody is told."""
+        """Forwards nothing in these directions; the connections stay open."""
 
         async def work() -> None:
             if up:
@@ -100,7 +100,7 @@ class Relay:
         self._call(work())
 
     def heal(self) -> None:
-        """Passes on what was held, and takes connections again."""
+        """Forwards what was blocked, and accepts connections again."""
 
         async def work() -> None:
             self.is_open = True

@@ -1,4 +1,4 @@
-"""One run of the fault laboratory: a hub, its peers, what is done to them, and what their histories say."""
+"""One run of a fault scenario: a hub, its peers, the faults, and the check of their histories."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ PR_SET_PDEATHSIG = 1
 
 
 class Trouble(Exception):
-    """A run could not be carried through."""
+    """A run could not be completed."""
 
 
 def _tie_to_parent() -> None:
-    """In a child: a group of its own, so that Ctrl-C is this script's alone, and an end with this script, however
-    that ends."""
+    """Runs in a child: gives it a process group of its own, so that only this script receives Ctrl-C, and kills it
+    when this script ends for any reason."""
     os.setpgid(0, 0)
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
-        pass  # Not Linux: there the end of standard input has to do.
+        pass  # Not Linux: the end of standard input must suffice.
 
 
 class Child:
-    """A process that says a line when it is ready, and ends when its standard input does."""
+    """A process that prints a line when it is ready, and ends with its standard input."""
 
     def __init__(self, run: Run, name: str, command: list[str], environment: dict[str, str] | None = None):
         self.name, self.is_stopped = name, False
@@ -57,7 +57,7 @@ class Child:
             self.changed.notify_all()
 
     def answer(self, number: int, seconds: float) -> str:
-        """The answer of that number, counted from 0; waits for it."""
+        """Waits for the answer of that number, counted from 0."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.answers) > number or self.is_gone, seconds):
                 raise Trouble(f"{self.name} said nothing within {seconds:g} s")
@@ -70,7 +70,7 @@ class Child:
         return self.process.poll() is not None
 
     def send(self, word: str) -> int:
-        """Says a word to it; the number that an answer will have."""
+        """Sends a command; returns the number of its answer."""
         number = len(self.answers)
         try:
             assert self.process.stdin
@@ -95,7 +95,7 @@ class Child:
             if self.process.stdin:
                 self.process.stdin.close()
         except OSError:
-            pass  # What was still to be said has nobody to hear it.
+            pass  # The process is gone, and buffered commands are lost.
 
     def finish(self, seconds: float) -> int:
         try:
@@ -108,7 +108,7 @@ class Child:
 
 
 class Worker:
-    """A peer that writes by a seed, life after life."""
+    """A peer that writes by a seed, run after run."""
 
     def __init__(self, run: Run, number: int, outbox: Path | None = None, relay: Relay | None = None, **more: Any):
         self.run, self.name, self.outbox, self.relay = run, f"p{number}", outbox, relay
@@ -139,7 +139,7 @@ class Worker:
 
 
 class Run:
-    """Its folder, processes and chance. `with` ends all that it started."""
+    """The folder, processes and chance of a run. `with` ends all processes that it started."""
 
     def __init__(self, bin_path: Path, folder: Path, seed: int, seconds: float):
         self.bin, self.folder, self.seconds = bin_path, folder, seconds
@@ -201,13 +201,13 @@ class Run:
         self.until = time.monotonic() + self.seconds
 
     def pause(self, least: float, most: float) -> None:
-        """Waits between two blows, but not past the end of the chaos."""
+        """Waits between two faults, but not past the end of the chaos phase."""
         seconds = self.chance.uniform(least, most)
         time.sleep(max(0.0, min(seconds, self.until - time.monotonic())))
 
     def heal(self) -> float:
-        """Ends all that was done, and waits until all peers have one state and nothing is pending.
-        - Returns the seconds that took."""
+        """Ends all faults, and waits until all peers agree and nothing is pending.
+        Returns the seconds that took."""
         for child in self.children:
             if child.is_stopped and not child.is_gone:
                 child.go_on()
@@ -241,7 +241,7 @@ class Run:
         )
 
     def end(self) -> None:
-        """Has all peers write down what they show, and ends them and the hub."""
+        """Makes all peers record what they show, and ends them and the hub."""
         for worker in self.workers:
             worker.child.send("end")
         for worker in self.workers:
@@ -256,7 +256,7 @@ class Run:
         return [str(self.bin / "bindlab"), "check", *sorted(str(path) for path in self.folder.glob("*.jsonl"))]
 
     def check(self) -> tuple[dict[str, Any], list[str]]:
-        """What the histories count, and what in them must not be."""
+        """Returns the counts of the histories, and their violations."""
         done = subprocess.run(
             self.check_command + ["--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""What is done to a hub and its peers: each scenario prepares a run, then strikes until the time is over."""
+"""Faults for a hub and its peers: each scenario prepares a run, then injects faults until the time is over."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def kill_both(run: Run) -> None:
 
 
 def kill_all(run: Run) -> None:
-    """Nobody lives on: what the hub acknowledged is in its store, what the outboxes hold in them."""
+    """Kills hub and peers: acknowledged writes survive in the hub's store, pending ones in the outboxes."""
     while not run.is_over:
         run.pause(1, 2)
         for child in [run.hub, *(worker.child for worker in run.workers)]:
@@ -130,7 +130,7 @@ def can_import_zmq(python: str) -> bool:
 
 
 def slow_readers(run: Run) -> None:
-    """A peer that is stopped nine tenths of the time, and a subscriber that takes all in and reads nothing."""
+    """A peer that is stopped nine tenths of the time, and a subscriber to everything that reads nothing."""
     program = (
         "import sys, zmq\n"
         "socket = zmq.Context().socket(zmq.SUB)\n"
@@ -157,7 +157,7 @@ def slow_readers(run: Run) -> None:
 
 
 def prepare_clocks(run: Run) -> None:
-    """One peer and the hub are right; each of the others has a wall clock that is moved at will."""
+    """One peer and the hub have the right time; the wall clock of each other peer is moved randomly."""
     library = run.folder / "clock.so"
     source = Path(__file__).with_name("clock.c")
     compiler = next((path for name in ("cc", "clang", "gcc") if (path := shutil.which(name))), None)
@@ -218,14 +218,14 @@ def fill_disk(run: Run) -> None:
                 while file.write(bytes(512)):
                     pass
         except OSError:
-            pass  # Full, which was the aim.
+            pass  # Full, as intended.
         run.pause(0.3, 1)
         filler.unlink()
         run.pause(0.3, 0.6)
 
 
 def locked_disk(run: Run) -> None:
-    """The same, and a second way to it that can only be read."""
+    """Outboxes on a small file system, which is also mounted read-only at a second path."""
     small_disk(run)
     disk, locked = run.folder / "disk", run.folder / "locked"
     locked.mkdir()
@@ -237,7 +237,7 @@ def locked_disk(run: Run) -> None:
 
 
 def lock_disk(run: Run) -> None:
-    """A peer is killed, and finds its outbox on a disk that it cannot write: it must say so and end."""
+    """A peer is killed and restarts with its outbox on a read-only disk: it must report that and end."""
     worker = run.workers[-1]
     writable = worker.outbox
     assert writable

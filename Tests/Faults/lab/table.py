@@ -1,4 +1,4 @@
-"""The one table at the end: what each fault did, run by run."""
+"""The final table: the results of each fault, run by run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADS = (
 
 
 def part(values: list[float], share: float) -> float:
-    """The least value that so large a share of them does not pass."""
+    """Returns the least value that this share of the values does not exceed."""
     return sorted(values)[max(0, math.ceil(len(values) * share) - 1)]
 
 
