@@ -20,7 +20,7 @@ private struct Dimmer: Model {
   @Field(0...10) var step: Int? = nil
 }
 
-@Suite("A model is as it is declared")
+@Suite("Model declarations")
 struct DeclarationTests {
   private let hub: Hub
   private let peer: Peer

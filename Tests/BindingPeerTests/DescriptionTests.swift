@@ -63,7 +63,7 @@ private final class Lines: LogHandler, Sendable {
 }
 
 /// How a peer experiences a hub that checks writes against the model's description.
-@Suite("Descriptions that the hub keeps to")
+@Suite("Descriptions that the hub enforces")
 struct DescriptionTests {
   private let peers: TwoPeers
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("Levels of the log")
+@Suite("Log levels")
 struct LogLevelTests {
   @Test("a hub error that a new hello mends is logged as info, one that ends a session permanently as an error")
   func levels() {

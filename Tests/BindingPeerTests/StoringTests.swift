@@ -82,7 +82,7 @@ private struct Lamp: Model {
   @Field(0...1) var level = 0.3
 }
 
-@Suite("A hub whose store has a thread of its own")
+@Suite("A hub with a store on its own thread")
 struct StoringTests {
   private let gate = GatedStore.Gate()
   private let hub: Hub

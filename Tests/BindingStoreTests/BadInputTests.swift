@@ -6,7 +6,7 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("What a store refuses, with a sentence that names the file and the next step")
+@Suite("Refusals of a store, which name the file and the next step")
 struct BadInputTests {
   /// Opens the store and returns its refusal.
   private func refusal(_ bench: StoreBench, _ durability: Durability = .process) -> StoreError? {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("Backup, check and going back")
+@Suite("Backup, check and restore")
 struct CopyTests {
   private static func records(_ store: SQLiteStore) throws -> [String: UInt64] {
     try Dictionary(uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelCompactor($0).record) })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("A disk that is full, or does not confirm", .serialized)
+@Suite("Full disks and failed syncs", .serialized)
 struct FullDiskTests {
   init() throws { try #require(storedisk_install() == 0) }
 

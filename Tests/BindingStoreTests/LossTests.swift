@@ -28,7 +28,7 @@ enum Harm: CaseIterable {
   }
 }
 
-@Suite("A store whose files are taken away while it is open")
+@Suite("Damage to the files of an open store")
 struct LossTests {
   private let bench = StoreBench()
 

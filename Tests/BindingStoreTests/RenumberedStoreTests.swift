@@ -7,7 +7,7 @@ import Testing
 
 /// A renumbering record gives a model's fields other ids when names of deleted fields are released. The file must
 /// mean the same before and after it, wherever the record lies.
-@Suite("Fields that were renumbered, in a store")
+@Suite("Renumbered fields in a store")
 struct RenumberedStoreTests {
   private var bench = StoreBench()
   private var copy: String { bench.folder + "/copy" }

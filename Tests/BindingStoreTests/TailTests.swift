@@ -6,7 +6,7 @@ import Testing
 
 @testable import BindingStore
 
-@Suite("Rows that are missing at the ends of the log")
+@Suite("Missing rows at the ends of the log")
 struct TailTests {
   private let bench = StoreBench()
 
@@ -92,7 +92,7 @@ struct TailTests {
   }
 }
 
-@Suite("The time by which writers grow old")
+@Suite("The clock by which writers age")
 struct LogClockTests {
   private static let day: UInt64 = 24 * 3_600 * 1_000
   private let bench = StoreBench()

@@ -4,7 +4,7 @@ import Testing
 @testable import BindingStore
 
 /// What a power cut leaves of a write-ahead log, and what only damage does.
-@Suite("A write-ahead log that does not check to its end")
+@Suite("A write-ahead log with invalid frames")
 struct TornLogTests {
   private static let pageSize = 512
   private static let frameBytes = 24 + pageSize

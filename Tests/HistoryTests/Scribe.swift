@@ -12,7 +12,7 @@ struct HistoryBuilder {
     files[file, default: []].append("{\"t\":\(time),\(text)}")
   }
 
-  /// A hub starts, by default without a store.
+  /// A hub starts, by default with a memory store.
   mutating func hub(_ epoch: Int, durability: String = "memory") {
     line("hub", "\"e\":\"hub\",\"epoch\":\(epoch),\"durability\":\"\(durability)\"")
   }

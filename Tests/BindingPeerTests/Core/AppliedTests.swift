@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-@Suite("A session that waits for others, and reports its versions")
+@Suite("A session with barriers and version reports")
 struct AppliedTests {
   private var bench = PeerBench()
 

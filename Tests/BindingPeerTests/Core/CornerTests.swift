@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-@Suite("Corners of a session")
+@Suite("Corner cases of a session")
 struct CornerTests {
   let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
   func followed(options: SessionOptions = SessionOptions()) -> PeerBench {

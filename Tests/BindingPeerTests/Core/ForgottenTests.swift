@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-@Suite("A hub that does not know a peer, in the log and epoch in which it was welcomed")
+@Suite("A welcome that does not know the peer, in the same log and epoch")
 struct ForgottenTests {
   private let lit = [Entry(name: "n", value: "1", version: 5)]
 
@@ -235,7 +235,7 @@ struct ForgottenTests {
   }
 }
 
-@Suite("A peer that its hub has stopped")
+@Suite("A peer stopped by its hub")
 struct StoppedTests {
   @Test(
     "every pending write of a stopped peer ends: sent, unsent, or waiting for a merge",

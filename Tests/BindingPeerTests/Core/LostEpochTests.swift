@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-@Suite("A session whose hub has lost what it had")
+@Suite("A session after its hub has lost commits")
 struct LostEpochTests {
   @Test("a write that the next epoch has lost shows until it is committed again")
   func lostWithItsEpoch() throws {

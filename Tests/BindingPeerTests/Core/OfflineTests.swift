@@ -3,7 +3,7 @@ import BindingProtocol
 import Testing
 
 /// The rows of docs/guide/offline.md, one test each, named by row.
-@Suite("A write that was made without a hub")
+@Suite("Writes made without a hub")
 struct OfflineTests {
   static let soon: UInt64 = 9_000
   static let late: UInt64 = 11_000

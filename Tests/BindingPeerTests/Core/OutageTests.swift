@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-@Suite("A session notices that there is no hub")
+@Suite("A session without a hub")
 struct OutageTests {
   @Test("half a second without a hub is reported once, and so is the hub found afterwards")
   func outage() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("Proposals that are written part by part")
+@Suite("Proposals written part by part")
 struct ProposeFrameTests {
   private let proposals = [
     NumberedProposal(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("Elements in the order of their keys")
+@Suite("A map with sorted keys")
 struct SortedArrayMapTests {
   /// The map beside a dictionary with the same content, compared after each step.
   private struct Both {
@@ -80,7 +80,7 @@ struct SortedArrayMapTests {
   }
 }
 
-@Suite("Values for a few fields")
+@Suite("A map for a few fields")
 struct ByFieldTests {
   @Test("one and many fields are kept in name order, and the first of two values for a field counts")
   func all() {

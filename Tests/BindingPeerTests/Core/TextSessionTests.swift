@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("A text that others write too")
+@Suite("Concurrent edits of a text")
 struct TextSessionTests {
   private let other = [Entry(name: "other", value: "1", version: 2)]
 

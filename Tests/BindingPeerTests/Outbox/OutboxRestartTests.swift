@@ -10,7 +10,7 @@ import Testing
 private func set(_ value: String) -> Proposal { Proposal(operations: [FieldOperation(.set, "level", json(value))]) }
 private let addOne = Proposal(operations: [FieldOperation(.add, "n", json("1"))])
 
-@Suite("A peer that starts again with its outbox")
+@Suite("A peer restarted with its outbox")
 struct OutboxRestartTests {
   private let folder: OutboxFolder
   private let hub: Hub

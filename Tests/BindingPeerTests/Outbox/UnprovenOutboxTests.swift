@@ -35,7 +35,7 @@ private enum OldFile {
   }
 }
 
-@Suite("An outbox whose tag nothing proves")
+@Suite("An outbox with an unproven tag")
 struct UnprovenOutboxTests {
   private let folder: OutboxFolder
 

@@ -80,7 +80,7 @@ extension HistoryCheck {
     }
   }
 
-  /// An acknowledged write does not stand. A hub without a store may lose commits that no surviving peer had shown,
+  /// An acknowledged write does not stand. A hub with a memory store may lose commits that no surviving peer had shown,
   /// and those that were recovered too late for a field that others had written by then.
   private mutating func lose(_ index: Int, _ text: String, mergesOn: Bool = false) {
     let write = writes[index]

@@ -73,9 +73,9 @@ public struct HistoryFigures: Sendable, Equatable {
   public var updates = 0
   /// Epochs of the log.
   public var epochs = 0
-  /// Writes acknowledged by a hub without a store and lost with it: no surviving peer had them.
+  /// Writes acknowledged by a hub with a memory store and lost with it: no surviving peer had them.
   public var lostWithHub = 0
-  /// Writes applied again after a restart of a hub without a store.
+  /// Writes applied again after a restart of a hub with a memory store.
   public var repeatedAfterRestart = 0
   /// The longest time between two acknowledgements while there were writes, nanoseconds.
   public var longestPause: UInt64 = 0

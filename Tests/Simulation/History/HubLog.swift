@@ -47,7 +47,7 @@ struct HubLog {
   var models: [String] { Set(tracks.keys.map(\.model)).sorted() }
   var last: Epoch? { epochs.last?.epoch }
 
-  /// A hub starts; one without a store starts empty.
+  /// A hub starts; one with a memory store starts empty.
   mutating func begin(_ epoch: Epoch, isMemory: Bool, at time: UInt64) {
     if isMemory { present.removeAll() }
     turn(to: epoch, isMemory: isMemory, at: time)
