@@ -1,7 +1,7 @@
 import BindingModel
 import BindingProtocol
 
-/// What a `change {}` that runs on this thread has assigned so far: nothing shows and nothing is sent before it ends.
+/// The assignments of a `change {}` that runs on this thread: nothing shows and nothing is sent before it ends.
 final class ChangeDraft {
   private static let slot = ThreadSlot<ChangeDraft>()
   static var current: ChangeDraft? { slot.occupant }
@@ -37,8 +37,8 @@ final class ChangeDraft {
     }
   }
 
-  /// All that was assigned, as one proposal, with the policies of its fields and what to show.
-  /// - Throws: `FieldError` if one value does not fit; then nothing is written.
+  /// All assignments as one proposal, with the policies of its fields and what to show.
+  /// - Throws: `FieldError` if a value does not fit; then nothing is written.
   func finished() throws(FieldError) -> Finished {
     var finished = Finished()
     for key in order {

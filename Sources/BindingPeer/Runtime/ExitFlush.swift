@@ -11,12 +11,13 @@ import ZeroMQ
   import Glibc
 #endif
 
-/// What the peers of this process do when it ends by itself: `main` returns, top-level code is over, or `exit` is
-/// called. What was assigned leaves first, within a bound, and the hub hears a good-bye.
+/// Flushes the peers of this process when it ends by itself: `main` returns, top-level code is over, or `exit` is
+/// called. Within a time limit, pending writes are sent and the hub gets a goodbye.
 ///
-/// One `atexit` registration serves all peers, which are held weakly. A thread of its own does the work, and the ending
-/// one waits for that: should it hold a lock which observers need, the bound ends the wait, not a deadlock. A signal
-/// that kills, `_exit`, `abort` and a crash run no `atexit` function: only an outbox file outlives them.
+/// One `atexit` registration serves all peers, which are held weakly. A thread of its own does the work, and the
+/// exiting thread waits for it: if that one holds a lock which observers need, the time limit ends the wait instead
+/// of a deadlock. A signal that kills, `_exit`, `abort` and a crash run no `atexit` function: only an outbox file
+/// survives them.
 enum ExitFlush {
   /// A peer, and how long an ending program waits for it at most.
   private struct Entry: Sendable {
@@ -30,10 +31,10 @@ enum ExitFlush {
     var process: pid_t?
   }
   private static let registry = Protected(Registry())
-  /// How long the good-byes may take beyond the bound: mostly a millisecond, and longer only where a link stands still.
+  /// How long goodbyes may take beyond the limit: mostly a millisecond, and longer only where a link stands still.
   private static let farewellMilliseconds: UInt64 = 1_000
 
-  /// From now on an ending process sees to this peer, unless it is not to wait at all.
+  /// Registers a peer to be flushed at exit, unless its timeout is 0.
   static func enter(_ runtime: PeerRuntime, timeoutMilliseconds: UInt64) {
     guard timeoutMilliseconds > 0 else { return }
     let entry = Entry(runtime: runtime, madeAt: PeerRuntime.now, timeoutMilliseconds: timeoutMilliseconds)
@@ -51,7 +52,7 @@ enum ExitFlush {
       registry.process == getpid() ? registry.entries.filter { $0.runtime != nil } : []
     }
     guard let longest = entries.map(\.timeoutMilliseconds).max() else { return }
-    // On a link's own thread nobody would carry out what is waited for.
+    // If a link's own thread exits, that link is not waited for: it can perform nothing more.
     let own = PeerRuntime.onLink.occupant
     let thread = try? SocketThread(name: "bindpeer exit") { finish(entries, except: own) }
     _ = thread?.join(timeoutMilliseconds: Int(clamping: longest + farewellMilliseconds))
@@ -71,18 +72,18 @@ enum ExitFlush {
 }
 
 extension PeerRuntime.State {
-  /// Whether nothing waits that the end of the program would lose. What is ephemeral goes with it anyway.
+  /// Whether no write waits that the end of the program would lose. Ephemeral ones end with it anyway.
   fileprivate var isSettledForGood: Bool {
     session.phase.isStopped || writes.elements.allSatisfy { Names.isEphemeral($0.model.id) }
   }
 }
 
 extension PeerRuntime {
-  /// Says, in one line, what the end of the program leaves without an outcome.
+  /// Logs, in one line, the writes that the end of the program leaves without an outcome.
   fileprivate func reportLostWrites() {
     let (counts, phase, isKept) = state.withLock { state in
       var counts: [String: Int] = [:]
-      // Descriptions and defaults are nobody's loss: the next one to share the model proposes them.
+      // Descriptions and defaults are not a loss: the next peer to share the model proposes them.
       for unacknowledged in state.writes.elements
       where !Names.isEphemeral(unacknowledged.model.id) && !unacknowledged.write.fields.contains(Names.description) {
         counts[unacknowledged.model.id, default: 0] += 1

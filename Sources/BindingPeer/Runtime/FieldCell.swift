@@ -1,42 +1,42 @@
 import BindingModel
 import BindingProtocol
 
-/// What a shared model needs of its fields, whatever their type.
+/// What a shared model needs of a field's cell, whatever its type.
 protocol AnyFieldCell: AnyObject, Sendable {
   var declaredName: String? { get }
   var description: FieldDescription { get }
-  /// What it takes by its declaration.
+  /// The values that the declaration allows.
   var rule: FieldRule { get }
-  /// The default as it goes over the wire; nil if it cannot be encoded.
+  /// The encoded default; nil if it cannot be encoded.
   var encodedDefault: FieldValue? { get }
-  /// The model that the cell is tied to.
+  /// The model to which the cell is connected.
   var sharedModel: SharedModel? { get }
-  /// What keeps it from showing what was assigned or received.
+  /// Why the cell does not show what was assigned or received.
   var problem: FieldProblem? { get }
-  /// Notes that a write of this field was refused, and what stands; the next value that is later than `stamp` clears
-  /// it. What the field fell back to is not.
+  /// Records that a write of this field was refused, with the committed value. The next value later than `stamp`
+  /// clears it; the value to which the field fell back does not.
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64)
-  /// Ties the cell to a field of a shared model; false if it is tied already.
+  /// Connects the cell to a field of a shared model. Returns false if it is connected already.
   func attach(to model: SharedModel, as name: String) -> Bool
-  /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
-  /// what is here changes nothing.
+  /// Accepts the shown value (nil: the field has none, the default shows). Stamps order changes: an update older than
+  /// the cell's value changes nothing.
   func accept(_ update: SharedModel.FieldUpdate)
-  /// Tells the observers, if the value is another one than they were told last, or a write that they were not told of
-  /// was between.
+  /// Notifies the observers if the value differs from that of the last notification, or if a write in between was not
+  /// delivered.
   func publish(after overwritten: SharedModel.Overwritten?)
 }
 
-/// What goes with a cell's shown value. It is no part of the cell: what lies in a generic type is generic too, and is
-/// looked up at each use where the types are not known.
+/// The state besides a cell's shown value. It is outside of the cell: a type nested in a generic one is generic too,
+/// and is looked up at each use where the types are not known.
 private struct CellState {
   var stamp: UInt64 = 0
   var attachment: (model: SharedModel, name: String)?
   var problem: FieldProblem?
-  /// When a refusal was noted as the problem; values up to here do not clear it.
+  /// The stamp of the refusal that is the problem; values up to here do not clear it.
   var refusedAt: UInt64 = 0
-  /// Made when somebody wants to observe the status.
+  /// Created when the status is first observed.
   var broadcaster: StatusBroadcaster<FieldStatus>?
-  /// Made when the value is first read by somebody who tracks it: the `TrackedReads` of its type.
+  /// Created at the first tracked read: the `TrackedReads` of the value's type.
   var tracker: ReadTracker?
 }
 
@@ -47,17 +47,17 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let codec: FieldCodec<Value>
   let description: FieldDescription
   let policy: ConflictPolicy<Value>
-  /// What observers were told last. It follows `shown` at each delivery on the model's lane.
+  /// The value of the last notification. It follows `shown` at each delivery on the model's lane.
   let published: Observable<Value>
 
   private let state = Protected(CellState())
   // SAFETY: read and written only while the lock of `state` is held.
   nonisolated(unsafe) private var shown: Value
-  /// The last value that came from the hub, or the default: it shows where what was written here was refused and what
-  /// stands cannot be decoded.
+  /// The last value from the hub, or the default: it shows where a write was refused and the committed value cannot
+  /// be decoded.
   // SAFETY: as `shown`.
   nonisolated(unsafe) private var good: Value
-  /// What it takes, made once.
+  /// The values that the declaration allows, computed once.
   let rule: FieldRule
 
   init(
@@ -84,24 +84,24 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   var sharedModel: SharedModel? { attachment?.model }
 
-  /// Why the last thing that was assigned or received is not what shows; nil when all is well.
+  /// Why the last value assigned or received does not show; nil if it does.
   var problem: FieldProblem? { state.withLock { $0.problem } }
 
-  /// The shown value, or in a draft what was assigned there. It is tracked.
+  /// The shown value, or in a draft the value assigned there. Reads are tracked.
   var value: Value {
     let readers = ReadTracking.current
-    // A derived value shows the same to everybody: nothing of a draft.
+    // A derived value is the same for all readers: it ignores drafts.
     if readers != .derived, let draft = ChangeDraft.current, let drafted = draft.value(of: self) {
       return drafted as? Value ?? declared
     }
     return readers == .nobody ? shownValue : trackedReads.read { shownValue }
   }
 
-  /// What shows outside of any draft.
+  /// The value that shows outside of any draft.
   var shownValue: Value { state.withLock { _ in shown } }
 
-  /// A plain assignment: laid over at once, sent when it can be.
-  /// - Parameter refused: hears, on the model's lane, why it was not carried out in the end.
+  /// A plain assignment: overlaid immediately, sent when it can be.
+  /// - Parameter refused: called on the model's lane with the reason if the write is not applied in the end.
   func assign(_ value: Value, onRefusal refused: LateRefusals.Observer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self)
@@ -131,7 +131,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     }
   }
 
-  /// Notes what became of an assignment that nobody else hears of, and has it told.
+  /// Records the result of an assignment for which no caller waits, and has the status reported.
   private func record(_ problem: FieldProblem?) {
     let (broadcaster, model) = state.withLock {
       $0.problem = problem
@@ -143,7 +143,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     model.scheduleDelivery()
   }
 
-  /// Where the status is told.
+  /// The broadcaster of the field's status.
   var statusBroadcaster: StatusBroadcaster<FieldStatus> {
     if let present = state.withLock({ $0.broadcaster }) { return present }
     let fresh = StatusBroadcaster<FieldStatus>(
@@ -178,14 +178,14 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   func accept(_ update: SharedModel.FieldUpdate) {
     guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
-    // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
+    // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
     accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
   }
 
-  /// What stands cannot be shown: the last good value does, but not what was refused.
+  /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
   private func fallBack(from value: FieldValue, _ update: SharedModel.FieldUpdate) {
-    // The old value goes after the lock is let go of: its end may be anybody's code.
+    // The old value is released outside the lock: its deinit may run any code.
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
       guard update.stamp > $0.stamp else { return nil }
@@ -204,7 +204,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     withExtendedLifetime(old) {}
   }
 
-  /// Shows an assignment that was just laid over.
+  /// Shows an assignment that was just overlaid.
   func accept(_ value: Value, of field: String, _ shown: OverlaidFields) {
     if shown.merged.isEmpty {
       accept(typed: value, stamp: shown.stamp)
@@ -213,12 +213,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     }
   }
 
-  /// On its own, since what may be no value of a type that is not known takes looking up.
+  /// A function of its own, since an optional of a type that is not known takes a look-up.
   private func merged(of field: String, _ shown: OverlaidFields) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
-  /// `accept` for a value that is decoded already: a local write.
+  /// `accept` for a decoded value, by default that of a local write.
   func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {
-    // The old value goes after the lock is let go of: its end may be anybody's code.
+    // The old value is released outside the lock: its deinit may run any code.
     var value = value
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
@@ -249,11 +249,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetPublished(value, after: overwritten) }
     published.value = value
-    // Made for this field by `trackedReads`.
+    // Created for this field by `trackedReads`.
     if let tracker { (tracker as? TrackedReads<Value>)?.notify(value) }
   }
 
-  /// Whether the value was ever read by somebody who tracks it.
+  /// Whether the value was ever read by a reader that tracks it.
   var isTracked: Bool { state.withLock { $0.tracker != nil } }
 
   private var trackedReads: TrackedReads<Value> {
@@ -269,7 +269,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64) {
     state.withLock {
-      // What was assigned since shows for itself.
+      // A value assigned since then shows.
       guard stamp > $0.stamp else { return }
       $0.problem = .rejected(reason, current: current)
       $0.refusedAt = stamp
@@ -291,7 +291,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   private func violation(by value: FieldValue, name: String) -> FieldError? {
     guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
-    // Words are made only for what does not fit.
+    // Words are made only for a value that does not fit.
     guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
     guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
     return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)

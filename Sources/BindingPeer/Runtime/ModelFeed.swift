@@ -1,19 +1,19 @@
 import BindingModel
 import BindingProtocol
 
-/// What hears of states of a model, and tells some of it at its own pace.
+/// Receives states of a model and delivers them to one observer at its own pace.
 protocol UpdateFeed: AnyObject, Sendable {
-  /// Tells what is due; called on the model's lane.
+  /// Delivers what is due; called on the model's lane.
   func notify()
-  /// Tells nothing any more.
+  /// Delivers nothing any more.
   func end()
   var isOver: Bool { get }
-  /// Whether its owner is gone: it is to be let tell once more, which finds that out.
+  /// Whether its owner is gone: the next delivery finds that out and ends the feed.
   var isOrphaned: Bool { get }
 }
 
-/// The feed of one paced observer of a whole model. What waits in it is folded by its pace, however far behind the lane
-/// is.
+/// The feed of one paced observer of a whole model. Undelivered changes are coalesced by its pace, however far the
+/// lane lags.
 final class ModelFeed: UpdateFeed {
   private let delivery: PacedDelivery<ModelChange, ModelChange>
 
@@ -24,8 +24,8 @@ final class ModelFeed: UpdateFeed {
   func notify() { delivery.notify() }
   func end() { delivery.end() }
 
-  /// Takes in the states that an update leads through; called under the runtime's lock, in order.
-  /// - Returns: whether there is something to tell, which nobody was going to tell yet.
+  /// Receives the states that an update leads through; called under the runtime's lock, in order.
+  /// - Returns: whether a delivery is due that was not due before.
   func receive(_ steps: [UpdateStep]) -> Bool {
     var isDue = false
     for step in steps where delivery.enqueue(ModelChange(step), weight: step.commits) { isDue = true }
@@ -36,7 +36,7 @@ final class ModelFeed: UpdateFeed {
 /// The feed of one paced observer of a field.
 ///
 /// It does not know the type of the field's values: a program that observes much would look up its generic types
-/// again for each value, which costs more than all else here.
+/// again for each value, which costs more than everything else here.
 final class FieldFeed: UpdateFeed {
   private let delivery: PacedDelivery<PacedFieldValue, FieldNotification>
 
@@ -47,14 +47,14 @@ final class FieldFeed: UpdateFeed {
   func notify() { delivery.notify() }
   func end() { delivery.end() }
 
-  /// Takes in what the field shows; called under the runtime's lock, in order.
-  /// - Returns: whether there is something to tell, which nobody was going to tell yet.
+  /// Receives what the field shows; called under the runtime's lock, in order.
+  /// - Returns: whether a delivery is due that was not due before.
   func receive(_ paced: PacedFieldValue, weight: Int = 1) -> Bool {
     delivery.enqueue(paced, weight: weight) || isOrphaned
   }
 }
 
-/// What a field shows, not yet decoded; nil: it has no value.
+/// What a field shows, not yet decoded; nil: no value.
 struct PacedFieldValue: Sendable {
   var value: FieldValue?
   var hops: UInt8
@@ -67,20 +67,20 @@ struct PacedFieldValue: Sendable {
 
 /// The call of a field's observer with a value that was decoded for it.
 struct FieldNotification: Sendable {
-  /// Only for a pace that compares values.
+  /// Set only for a pace that compares values.
   let value: (any Sendable)?
   let call: @Sendable (_ changes: Int) -> Void
 }
 
 extension SharedModel {
-  /// Feeds by the numbers of their observers.
+  /// A feed with the number of its observer.
   struct Following<Feed: Sendable>: Sendable {
     let number: UInt64
     let feed: Feed
   }
 
-  /// Lets a feed hear what is there, and then each update, until the token is cancelled; without an owner also until
-  /// it is released.
+  /// Adds a feed of the present state and of each later update. It ends when the token is cancelled, and without an
+  /// owner also when the token is released.
   func follow(_ feed: ModelFeed, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
       if let present = state.session.present(id) { _ = feed.receive([staged.steps.begin(with: present)]) }
@@ -88,14 +88,14 @@ extension SharedModel {
     }
   }
 
-  /// The same for one field.
+  /// Adds a feed of a field's present value and of each later one. It ends like that of a whole model.
   func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
       _ = feed.receive(PacedFieldValue(value: state.session.shown(id, field), hops: 0))
       if let present = state.session.present(id) { _ = staged.steps.begin(with: present) }
       staged.fieldFeeds += 1
       let index = staged.fields.findOrInsert(field, StagedField())
-      // Who would hear nothing for long is found out by who comes next.
+      // A field that seldom changes would not find its orphaned feeds: a new one looks for them.
       for other in staged.fields[at: index].feeds where other.feed.isOrphaned {
         staged.dueFeeds.append(Following(number: other.number, feed: other.feed))
       }
@@ -122,9 +122,9 @@ extension SharedModel {
     }
   }
 
-  /// Tells what the feeds have; called on the lane.
+  /// Delivers what the feeds hold; called on the lane.
   func notify(_ feeds: [Following<any UpdateFeed>]) {
-    // In the order in which they began to observe.
+    // In the order in which the observations began.
     for following in feeds.count > 1 ? feeds.sorted(by: { $0.number < $1.number }) : feeds {
       following.feed.notify()
       if following.feed.isOver { drop(feed: following.number) }
@@ -132,7 +132,7 @@ extension SharedModel {
   }
 
   private func drop(feed number: UInt64) {
-    // What it holds may be anybody's: it goes without the lock.
+    // It is released outside the lock: its captures may run any code.
     let gone: (any UpdateFeed)? = staged.withLock { $0.remove(feed: number) }
     withExtendedLifetime(gone) {}
   }
@@ -149,7 +149,7 @@ extension SharedModel.Staged {
     return nil
   }
 
-  /// Lets those who follow at their own pace hear of an update.
+  /// Passes an update to the paced observers.
   mutating func feed(_ update: ModelUpdate) {
     let steps = steps.steps(of: update)
     for following in feeds where following.feed.receive(steps) {

@@ -3,23 +3,23 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// An outbox on disk (docs/reference/outbox-format.md): a file that is only added to, and now and then written anew
-/// without its history.
+/// An outbox on disk (docs/reference/outbox-format.md): an append-only file, rewritten now and then without its
+/// history.
 ///
-/// What it could not take is kept and tried again with the next record, so that the file is a beginning of the whole at
-/// every moment.
+/// Records that could not be written are kept and retried with the next one, so that the file is always a prefix of
+/// all records.
 final class OutboxFile: Sendable {
-  /// Hands bytes to the system, as `write(2)` does; a test puts a full disk in its place.
+  /// Passes bytes to the system, as `write(2)` does; a test puts a full disk in its place.
   typealias Writing = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
   private struct Disk: Sendable {
     var descriptor: Int32
     var content: OutboxContent
     var size: Int
-    /// What the file has not taken.
+    /// Bytes that are not yet written.
     var backlog: [UInt8] = []
     var problem: String?
-    /// A sync has failed: what the disk has is not known, and no later success would tell (R12).
+    /// A sync has failed: what the disk holds is unknown, and a later success would not prove it (R12).
     var isBroken = false
     var lock: HeldLock?
   }
@@ -28,7 +28,7 @@ final class OutboxFile: Sendable {
     init(_ lock: consuming EndpointLock) { self.lock = lock }
   }
 
-  /// History that a file may hold before it is written anew, and by how much it must outweigh what is worth keeping.
+  /// The history that a file may hold before it is rewritten, and by how much it must outweigh the live records.
   static let leastHistoryBytes = 262_144
   static let historyRatio = 4
 
@@ -36,10 +36,10 @@ final class OutboxFile: Sendable {
   private let durability: OutboxStorage.Durability
   private let writing: Writing
   private let disk: Protected<Disk>
-  /// Bytes that a writer which died had begun with; they were cut off.
+  /// The bytes of a record that an earlier writer left unfinished when it died; they were cut off.
   let tornBytes: Int
 
-  /// Opens the file, makes it if there is none, and reads what earlier lives left.
+  /// Opens the file, creates it if there is none, and reads what earlier runs left.
   static func open(
     _ path: String, durability: OutboxStorage.Durability = .process,
     writing: @escaping Writing = { Foundation.write($0, $1.baseAddress, $1.count) }
@@ -84,13 +84,13 @@ final class OutboxFile: Sendable {
 
   deinit { close() }
 
-  /// What earlier lives left unacknowledged, oldest first.
+  /// The runs that left unacknowledged writes, oldest first.
   var unfinished: [PreviousRun] { disk.withLock { $0.content.unfinished } }
 
-  /// Bytes in the file.
+  /// The size of the file in bytes.
   var size: Int { disk.withLock { $0.size } }
 
-  /// Begins a life. Its notes follow under the number that is returned.
+  /// Begins a run and returns its number, under which its entries follow.
   func begin(_ identity: Identity) throws(OutboxError) -> UInt32 {
     let run = disk.withLock { $0.content.lastRun + 1 }
     if let problem = append([OutboxRecord(run: run, content: .began(identity))]) {
@@ -99,7 +99,7 @@ final class OutboxFile: Sendable {
     return run
   }
 
-  /// Adds notes of a life.
+  /// Appends entries of a run.
   /// - Returns: why they are not in the file; nil if they are.
   func append(_ entries: [JournalEntry], of run: UInt32) -> String? {
     append(
@@ -110,7 +110,7 @@ final class OutboxFile: Sendable {
       })
   }
 
-  /// A life has said good-bye with nothing unacknowledged: its secret is worth nothing any more.
+  /// Records that a run has said goodbye without unacknowledged writes: its secret is no longer needed.
   func leave(_ run: UInt32) {
     _ = append([OutboxRecord(run: run, content: .left)])
     disk.withLock { disk in
@@ -119,7 +119,7 @@ final class OutboxFile: Sendable {
     }
   }
 
-  /// Lets go of the file and of the right to it; later notes are passed over.
+  /// Closes the file and releases its lock; later entries are ignored.
   func close() {
     disk.withLock { disk in
       guard disk.descriptor >= 0 else { return }
@@ -159,7 +159,7 @@ extension OutboxFile {
     }
   }
 
-  /// Hands the bytes to the system; what it does not take waits.
+  /// Writes the bytes; those that the system does not accept wait.
   private func add(_ bytes: UnsafeRawBufferPointer, _ disk: inout Disk) {
     var rest = bytes
     disk.problem = nil
@@ -179,13 +179,13 @@ extension OutboxFile {
     disk.isBroken = true
   }
 
-  /// Writes the file anew without what is over; should that fail, the old one serves on.
+  /// Rewrites the file without its history, if that is large; if this fails, the old file stays in use.
   private func compactIfWorthwhile(_ disk: inout Disk, least: Int) {
     guard disk.size > least, disk.size > OutboxFile.historyRatio * disk.content.liveBytes else { return }
     _ = rewrite(&disk)
   }
 
-  /// - Returns: why the file is as it was; nil if it is written anew.
+  /// - Returns: why the file is unchanged; nil if it was rewritten.
   private func rewrite(_ disk: inout Disk) -> String? {
     let bytes = disk.content.compacted
     let fresh = path + ".new"
@@ -193,8 +193,8 @@ extension OutboxFile {
     let descriptor = Foundation.open(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { return OutboxFile.lastProblem }
     let isWhole = bytes.withUnsafeBytes { writing(descriptor, $0) == $0.count }
-    // A file that takes the place of another must be on the disk before it does, whatever the durability: else a loss
-    // of power could leave neither.
+    // A file that replaces another must be on the disk first, whatever the durability: otherwise a loss of power
+    // could leave neither.
     guard isWhole, fsync(descriptor) == 0, rename(fresh, path) == 0 else {
       let problem = OutboxFile.lastProblem
       Foundation.close(descriptor)
@@ -207,7 +207,7 @@ extension OutboxFile {
     return nil
   }
 
-  /// Gives a new file its header, and an old one no more than what is unfinished.
+  /// Gives a new file its header, and removes finished runs from an old one.
   private func prepare() throws(OutboxError) {
     let problem: String? = disk.withLock { disk in
       if disk.size < OutboxLog.headerBytes {
@@ -281,6 +281,6 @@ extension OutboxFile {
     }
   }
 
-  /// The reason of the last call that failed, in words.
+  /// The message of the last call that failed.
   private static var lastProblem: String { String(cString: strerror(errno)) }
 }

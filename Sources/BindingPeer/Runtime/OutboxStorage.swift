@@ -1,25 +1,27 @@
 public import Foundation
 
-/// Where a peer keeps the writes that have no outcome yet.
+/// Where a peer keeps its writes without an outcome.
 public enum OutboxStorage: Sendable, Hashable {
   /// In the program's memory: they end with it. The default.
   case memory
-  /// In a file, for one process at a time: they outlive the program and are sent to their end by the next peer that is
-  /// given the same file. See `docs/reference/outbox-format.md`.
+  /// In a file, for one process at a time: they survive the program, and the next peer with the same file sends them.
+  /// See `docs/reference/outbox-format.md`.
   case file(path: String, durability: Durability)
 
   /// What a write survives once it was made.
   public enum Durability: Sendable, Hashable {
-    /// The end of the program, `kill -9` too: it was handed to the system before the assignment returned.
+    /// The end of the program, `kill -9` too: it was passed to the system before the assignment returned.
     case process
-    /// The loss of power: it was on the disk before the assignment returned, which takes as long as the disk does.
+    /// A loss of power: it was on the disk before the assignment returned, which takes as long as the disk does.
     case disk
   }
 
+  /// An outbox in the file at this path.
   public static func file(_ path: String, durability: Durability = .process) -> OutboxStorage {
     .file(path: path, durability: durability)
   }
 
+  /// An outbox in the file at this URL.
   public static func file(_ url: URL, durability: Durability = .process) -> OutboxStorage {
     .file(path: url.path, durability: durability)
   }
@@ -27,17 +29,17 @@ public enum OutboxStorage: Sendable, Hashable {
 
 /// Why an outbox file cannot be used. Nothing in it was changed.
 public enum OutboxError: Error, Hashable, Sendable {
-  /// Another peer has it; the process in which it is, where the lock file tells.
+  /// Another peer has it; the process that holds it, if the lock file names it.
   case held(path: String, byProcess: Int32?)
   /// It, or the lock file beside it, cannot be opened, read or locked.
   case unusable(path: String, problem: String)
-  /// It holds secrets, and others than its owner may read or write it.
+  /// It holds secrets, and users other than its owner may read or write it.
   case openToOthers(path: String)
   case notAnOutbox(path: String)
   case newerVersion(path: String, found: UInt32, known: UInt32)
-  /// What lies at that byte does not check, and more follows it.
+  /// The record at that byte fails its check, and more follows it.
   case damaged(path: String, atByte: Int)
-  /// Nothing can be added to it.
+  /// Nothing can be appended to it.
   case unwritable(path: String, problem: String)
 }
 
@@ -63,12 +65,12 @@ extension OutboxError: CustomStringConvertible {
   }
 }
 
-/// How the outbox of a peer does.
+/// The state of a peer's outbox.
 public enum OutboxStatus: Sendable, Hashable {
-  /// Kept in memory, as was asked for.
+  /// Kept in memory, as configured.
   case memory
-  /// All that has no outcome is in the file.
+  /// All writes without an outcome are in the file.
   case kept
-  /// The file takes nothing any more, for this reason: newer writes are in memory only, show, and wait until it does.
+  /// The file cannot be written, for this reason: newer writes are in memory only, show, and wait until it can.
   case memoryOnly(String)
 }

@@ -1,12 +1,12 @@
 import BindingModel
 import BindingProtocol
 
-/// What is left to do once the lock is let go, in the order in which it came about.
+/// What remains to be done once the lock is released, in the order in which it arose.
 struct PeerEffects {
   struct Settled {
     let unacknowledged: PeerRuntime.UnacknowledgedWrite
     let outcome: Outcome
-    /// The committed values, where it was not carried out.
+    /// The committed values, if the write was not applied.
     let current: [String: FieldValue]
     let version: Version
     let stamp: UInt64
@@ -26,23 +26,23 @@ struct PeerEffects {
   var announced: [(PrefixListener, PrefixListener.Event)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
-  /// Models of which an observed status may be another one, and whether the peer's may.
+  /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
   var concernsPeer = false
   var actions: [PeerAction] = []
-  /// There is something for the link.
+  /// There are actions for the link.
   var concernsLink = false
-  /// The link has to be woken for that.
+  /// The link has to be woken for them.
   var wakesLink = false
 }
 
 extension PeerRuntime.State {
-  /// Sorts what the session said into effects, and looks whether a waiter can go on.
+  /// Sorts the session's actions into effects, and checks whether waiters can continue.
   mutating func sort(into effects: inout PeerEffects) {
     effects.concernsPeer = isPeerObserved && (hasOutboxChanged || !output.actions.isEmpty)
     hasOutboxChanged = false
     effects.observed = observedModels(concernedBy: output.actions)
-    // They are handed on, not copied.
+    // They are moved, not copied.
     var actions: [PeerAction] = []
     swap(&actions, &output.actions)
     actions.reverse()
@@ -60,7 +60,7 @@ extension PeerRuntime.State {
       case .settled(let id, let model, let outcome):
         guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
         let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
-        // Later than the value that the field falls back to, which is shown before.
+        // Later than the value to which the field falls back, which is shown before.
         stamp += 1
         let version = session.version(of: model).version
         effects.settled.append(
@@ -91,19 +91,19 @@ extension PeerRuntime.State {
     }
   }
 
-  /// What stands instead of a write that was not carried out.
+  /// The committed values that show instead of a write that was not applied.
   private func currentValues(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
     guard outcome.complaint != nil else { return [:] }
     var current: [String: FieldValue] = [:]
     for field in fields { current[field] = session.fieldRecord(model, field)?.committed }
-    // The replica may not have what the hub compared with.
+    // The replica may lack the value with which the hub compared.
     if case .conflict(let conflict) = outcome { current[conflict.field] = conflict.value }
     return current
   }
 }
 
 extension PeerAction {
-  /// Whether the link carries it out.
+  /// Whether the link performs it.
   fileprivate var isForLink: Bool {
     switch self {
     case .open, .send, .listen, .subscribe, .unsubscribe, .close: true
@@ -113,7 +113,7 @@ extension PeerAction {
 }
 
 extension Outcome {
-  /// Whether the hub compared the write with what was there.
+  /// Whether the hub compared the write with the committed values.
   fileprivate var reportsCurrent: Bool {
     switch self {
     case .refused, .conflict: true
@@ -121,7 +121,7 @@ extension Outcome {
     }
   }
 
-  /// Why the write shows no longer, for the field's status; nil if it was carried out or replaced by one of ours.
+  /// Why the write no longer shows, for the field's status; nil if it was applied or superseded by an own write.
   var complaint: String? {
     switch self {
     case .committed, .unchanged, .superseded: nil

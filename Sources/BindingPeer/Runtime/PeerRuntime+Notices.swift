@@ -1,7 +1,7 @@
 import BindingProtocol
 import Logging
 
-/// What a peer says in its log.
+/// What a peer writes to its log.
 extension PeerRuntime {
   func report(_ notice: Notice) {
     switch notice {
@@ -13,7 +13,7 @@ extension PeerRuntime {
       log.error(
         "the hub has another log; what was known of the old one is kept aside",
         metadata: ["old": "\(old)", "new": "\(new)"])
-    // Sessions of earlier lives look for the same hub as the peer itself, which says it.
+    // Sessions of earlier runs look for the same hub as the peer itself, which reports it.
     case .noHub where onActions == nil: log.warning("\(noHub); \(cure); this peer goes on when one is there")
     case .hubFound where onActions == nil:
       log.notice("the hub answers\(state.withLock { $0.hubInUse }.map { " at \($0)" } ?? "")")
@@ -22,7 +22,7 @@ extension PeerRuntime {
     }
   }
 
-  /// How much a hub's refusal matters to people: what a new hello mends by itself is no fault of anybody's.
+  /// The log level of a hub's error: one that a new hello repairs is information only.
   static func level(of code: ErrorCode, isFatal: Bool) -> Logger.Level {
     switch code {
     case .closing, .staleStart, .unknownSession: .info

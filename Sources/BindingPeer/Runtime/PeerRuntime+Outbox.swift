@@ -1,12 +1,12 @@
 import BindingProtocol
 
-/// The file in which a session's notes go, and under which life.
+/// The file for a session's journal entries, and the run to which they belong.
 struct JournalWriter: Sendable {
   let file: OutboxFile
   let run: UInt32
 }
 
-/// A write of an earlier life as the peer's own session knows it.
+/// A write of an earlier run, as the peer's own session knows it.
 struct Restored: Sendable {
   let id: WriteID
   let model: String
@@ -14,15 +14,15 @@ struct Restored: Sendable {
 }
 
 extension PeerRuntime.State {
-  /// Writes down what the session noted, before anything that it sends can leave: frames are handed to the link under
-  /// the same lock, later.
+  /// Writes the session's journal entries before any of its frames can leave: frames are passed to the link under the
+  /// same lock, later.
   ///
-  /// That is a `write(2)` under the lock, a few microseconds: the order of notes is the session's, and an assignment
-  /// that has returned is in the file.
+  /// That is a `write(2)` under the lock, a few microseconds: the entries are in the session's order, and an
+  /// assignment that has returned is in the file.
   mutating func writeJournal() {
     guard let outbox else { return }
     defer {
-      // Under the lock too: whoever closes the file afterwards finds this in it.
+      // Under the lock too: a caller that closes the file afterwards finds this in it.
       if leavesOutbox { outbox.file.leave(outbox.run) }
       leavesOutbox = false
     }
@@ -35,15 +35,15 @@ extension PeerRuntime.State {
     outboxProblem = outbox.file.append(entries, of: outbox.run)
     if wasLagging != (outboxProblem != nil) { hasOutboxChanged = true }
     guard outboxProblem != nil else { return }
-    // What a proposal says, or a confirmation, may not be in the file: those frames are lost here, as on a bad line,
-    // and the session repeats them. While it knows of the problem it confirms nothing by itself.
+    // The file may lack what a proposal or a confirmation says: those frames are dropped here, as by a bad
+    // connection, and the session repeats them. While it knows of the problem it sends no confirmations itself.
     output.actions.removeAll { action in
       guard case .send(let frame) = action, let kind = frame.first.flatMap(PeerMessageKind.init) else { return false }
       return kind == .propose || !wasLagging && (kind == .alive || kind == .join)
     }
   }
 
-  /// All writes without an outcome, those of earlier lives among them.
+  /// The number of writes without an outcome, those of earlier runs included.
   var unconfirmed: Int { writes.count + restored.count }
 
   var outboxStatus: OutboxStatus {

@@ -3,20 +3,20 @@ import BindingProtocol
 import Dispatch
 import Logging
 
-/// The shell around `Session`: one lock that all threads of the program and the link share, and the effects that
-/// follow from what the session says.
+/// The shell around `Session`: one lock that the link and all threads of the program share, and the effects of the
+/// session's actions.
 ///
-/// Under the lock only the pure machine runs. Its actions are sorted there, so that their order is the session's, and
-/// carried out after the lock is let go: what concerns sockets by the link's thread, what concerns observers on their
-/// model's lane, never on the socket thread.
+/// Only the pure machine runs under the lock. Its actions are sorted there, to keep the session's order, and
+/// performed after the lock is released: those for sockets on the link's thread, those for observers on their model's
+/// lane, never on the socket thread.
 final class PeerRuntime: Sendable {
   struct State: Sendable {
     var session: Session
     var output = PeerOutput()
     var forLink: [PeerAction] = []
-    /// There is something for the link, which has not looked since.
+    /// The link has actions and has not checked since.
     var isLinkCalled = false
-    /// The link will look before it waits: it need not be woken.
+    /// The link will check before it waits: it need not be woken.
     var isLinkAwake = false
     var models = IndexedMap<String, WeakModel>()
     var writes = SortedArrayMap<WriteID, UnacknowledgedWrite>()
@@ -27,16 +27,16 @@ final class PeerRuntime: Sendable {
     var stamp: UInt64 = 0
     var hubInUse: String?
     var outbox: JournalWriter?
-    /// It has ended with nothing unacknowledged.
+    /// It has ended without unacknowledged writes.
     var leavesOutbox = false
-    /// Why the outbox file is behind.
+    /// Why the outbox file lags.
     var outboxProblem: String?
     var hasOutboxChanged = false
-    /// What earlier lives wrote and has no outcome.
+    /// The unacknowledged writes of earlier runs.
     var restored: [RestoredKey: Restored] = [:]
     var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
-    /// Models of which somebody observes a status, and whether somebody observes the peer's.
+    /// Models with an observed status, and whether the peer's status is observed.
     var observedModels: Swift.Set<String> = []
     var isPeerObserved = false
   }
@@ -58,8 +58,8 @@ final class PeerRuntime: Sendable {
     let resume: @Sendable (Bool) -> Void
   }
 
-  /// What nobody holds any more. The last reference may go anywhere, under the lock too, so a `deinit` only leaves a
-  /// note here.
+  /// Objects that are no longer referenced. The last reference may be released anywhere, under the lock too, so a
+  /// `deinit` only adds an entry here.
   struct Abandoned: Sendable {
     var models: [String] = []
     var peer = false
@@ -70,7 +70,7 @@ final class PeerRuntime: Sendable {
   let link: any PeerLink
   let broadcaster: Protected<StatusBroadcaster<PeerStatus>?> = Protected(nil)
   let log: Logger
-  /// Hears all that the session wants, after it was noted; for who drives a session besides the peer's own.
+  /// Receives all actions of the session, after they were recorded; set for a session besides the peer's own.
   let onActions: (@Sendable ([PeerAction]) -> Void)?
 
   init(
@@ -83,28 +83,28 @@ final class PeerRuntime: Sendable {
     self.log = log
   }
 
-  /// Whose link runs on this thread.
+  /// The runtime whose link runs on this thread.
   static let onLink = ThreadSlot<PeerRuntime>()
 
   /// Milliseconds of a clock that never goes back.
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
 
-  /// Who speaks to the session, and so what it is to do at the end.
+  /// The caller that uses the session, which decides how its drain ends.
   enum Speaker {
     case program
-    /// What was written to this model is sent by the link, which gathers what comes meanwhile: many assignments are one
-    /// frame, and none of them waits for its making.
+    /// Writes to this model are sent by the link, which gathers further ones meanwhile: many assignments become one
+    /// frame, and none of them waits for its encoding.
     case writer(of: String)
-    /// It does what it is to do without being woken, and finds it in its mailbox, if it has one.
+    /// The link performs its actions without being woken, and finds them in its mailbox, if it has one.
     case link(LinkMailbox? = nil)
   }
 
-  /// Where a link finds what it is to do, without taking the lock once more. Belongs to the link's thread.
+  /// Where a link finds its actions without taking the lock again. Belongs to the link's thread.
   final class LinkMailbox {
     var actions: [PeerAction] = []
   }
 
-  /// Lets `body` speak to the session, then carries out what follows.
+  /// Lets `body` use the session under the lock, then performs the effects.
   @discardableResult
   func perform<Result: Sendable, Failure: Error>(
     as speaker: Speaker = .program, _ body: (inout State, UInt64) throws(Failure) -> Result
@@ -140,20 +140,20 @@ final class PeerRuntime: Sendable {
     return result
   }
 
-  /// Waits until `condition` holds, looked at after everything that happens; false when `timeout` passes first (nil: it
-  /// never does), or the task is cancelled.
+  /// Waits until `condition` holds, which is checked after every event. Returns false when `timeout` passes first
+  /// (nil: no limit), or the task is cancelled.
   func wait(
     timeout: Duration? = nil, until condition: @escaping @Sendable (borrowing State) -> Bool
   ) async -> Bool {
     let wait = Wait<Bool>()
     guard let id = enter(condition, resume: { wait.end($0) }) else { return true }
     let holds = await wait.value(timeout: timeout, otherwise: false)
-    // What the condition holds goes without the lock.
+    // The condition is released outside the lock.
     if !holds { _ = state.withLock { $0.waiters.removeValue(forKey: id) } }
     return holds
   }
 
-  /// - Returns: nil if the condition holds already.
+  /// - Returns: the number of the waiter; nil if the condition holds already.
   private func enter(
     _ condition: @escaping @Sendable (borrowing State) -> Bool, resume: @escaping @Sendable (Bool) -> Void
   ) -> UInt64? {
@@ -165,7 +165,7 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// `wait` on a thread that may block; `deadline` in milliseconds of `now`.
+  /// Blocks the thread until `condition` holds or `deadline`, in milliseconds of `now`, has passed.
   func block(until deadline: UInt64, or condition: @escaping @Sendable (borrowing State) -> Bool) {
     let bell = DispatchSemaphore(value: 0)
     guard let id = enter(condition, resume: { _ in bell.signal() }) else { return }
@@ -184,7 +184,7 @@ final class PeerRuntime: Sendable {
     link.wake()
   }
 
-  /// Leaves what was abandoned. The link calls this whenever it was woken.
+  /// Leaves abandoned models and ends an abandoned peer. The link calls this whenever it was woken.
   func tidyUp() {
     let dropped = abandoned.withLock { abandoned in
       defer { abandoned = Abandoned() }
@@ -201,8 +201,8 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// Looks whether the link, which has a mailbox, may wait. If so, whoever has something for it wakes it from now on.
-  /// - Returns: until when, in milliseconds; nil: there is something to do.
+  /// Checks whether the link, which has a mailbox, may wait. If so, callers with actions for it wake it from now on.
+  /// - Returns: until when, in milliseconds; nil: there are actions.
   func restLink() -> UInt64? {
     state.withLock { state in
       guard !state.isLinkCalled, state.forLink.isEmpty else { return nil }
@@ -211,7 +211,7 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// What a link without a mailbox has to do now.
+  /// The present actions for a link without a mailbox.
   func takeLinkActions() -> [PeerAction] {
     state.withLock {
       let actions = $0.forLink
@@ -234,7 +234,7 @@ final class PeerRuntime: Sendable {
     for notice in effects.notices { report(notice) }
     if let onActions, !effects.actions.isEmpty { onActions(effects.actions) }
     for (listener, event) in effects.announced { listener.notify(event) }
-    // Whoever waits for what a listener hears was looked at before it heard.
+    // Conditions that depend on a listener were checked before it was notified: check them again.
     if !effects.announced.isEmpty { perform { _, _ in } }
     if effects.concernsPeer { reportStatus() }
     for (waiter, held) in effects.released { waiter.resume(held) }

@@ -1,15 +1,15 @@
 import BindingModel
 
-/// Somebody who wants to know of the models below a prefix.
+/// A listener for announcements of the models below a prefix.
 final class PrefixListener: Sendable {
   enum Event: Sendable {
     case model(id: String, version: UInt64, fields: Int)
-    /// All that exist have been told.
+    /// All existing models have been announced.
     case listed
     case pong(UInt64)
   }
 
-  /// Under this name those listen who sent a `ping`; no prefix has it.
+  /// The name under which listeners for `pong` are registered; no prefix has it.
   static let pongs = "@pong"
 
   private let receive: @Sendable (Event) -> Void

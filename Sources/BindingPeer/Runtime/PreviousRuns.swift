@@ -2,10 +2,10 @@ import BindingModel
 import BindingProtocol
 import Logging
 
-/// Sends what earlier lives left in an outbox to its end, one life after the other, the oldest first, each in a session
-/// of its own under the identity that wrote it (R10).
+/// Sends what earlier runs left in an outbox, one run after the other, the oldest first, each in a session of its own
+/// under the identity that wrote it (R10).
 ///
-/// It tells the peer's own session how far that is, so that what was written shows there and is not overtaken.
+/// It reports its progress to the peer's own session, so that those writes show there and are not overtaken.
 final class PreviousRuns: Sendable {
   private struct Progress: Sendable {
     var waiting: [PreviousRun]
@@ -31,7 +31,7 @@ final class PreviousRuns: Sendable {
     self.makeLink = makeLink
   }
 
-  /// Begins with the next life, if there is one.
+  /// Starts with the next run, if there is one.
   func goOn() {
     var random = SystemRandomNumberGenerator()
     let seed = random.next()
@@ -51,7 +51,7 @@ final class PreviousRuns: Sendable {
     if let next { link.start(next) }
   }
 
-  /// The peer ends: what is unacknowledged stays in the file.
+  /// The peer ends: unacknowledged writes stay in the file.
   func end() {
     let current = progress.withLock { progress in
       progress.isEnded = true
@@ -102,7 +102,7 @@ extension StopReason {
 }
 
 extension PeerRuntime {
-  /// What an earlier run wrote has its outcome.
+  /// Reports the outcome of an earlier run's write.
   func endRestored(_ key: RestoredKey, as outcome: Outcome) {
     let ended: RestoredWrite? = perform { state, _ in
       guard let restored = state.restored.removeValue(forKey: key) else { return nil }
@@ -117,7 +117,7 @@ extension PeerRuntime {
           state.session.fieldRecord(ended.model, field)?.committed.map { (field, $0) }
         })
     }
-    // Later than the update of what the field fell back to, which would clear it.
+    // Later than the update to the value to which the field fell back, which would clear it.
     let stamp = state.withLock { state in
       state.stamp += 1
       return state.stamp
@@ -136,13 +136,14 @@ extension PeerRuntime {
 
 /// A write of an earlier run of this program, found in the outbox.
 public struct RestoredWrite: Sendable {
+  /// The model's id.
   public let model: String
-  /// Its outcome is told here; nobody else waits for it any more.
+  /// The write, whose outcome is reported here.
   public let write: PendingWrite
   let shared: SharedModel?
 }
 
-/// Names a write of an earlier run: each life counts its own.
+/// Identifies a write of an earlier run: each run numbers its own.
 struct RestoredKey: Hashable, Sendable {
   let run: UInt32
   let write: WriteID

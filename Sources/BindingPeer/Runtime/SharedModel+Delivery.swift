@@ -3,19 +3,19 @@ import BindingProtocol
 
 /// How the updates of a peer's session reach cells, observers and feeds, on the model's lane.
 extension SharedModel {
-  /// Ties a cell to a field. From now on it is told.
+  /// Connects a cell to a field. From now on it receives updates.
   func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
     guard cell.attach(to: self, as: field) else { return false }
     staged.withLock { $0.fields[field, default: StagedField()].cells.append(WeakCell(cell)) }
     return true
   }
 
-  /// Takes an update in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
-  /// - Returns: whether there is something to be told.
+  /// Stages an update for delivery on the lane. Called under the runtime's lock, so stamps come in order.
+  /// - Returns: whether a delivery is due.
   func stage(_ update: ModelUpdate, stamp: UInt64) -> Bool {
     staged.withLock { staged in
       staged.hops = max(staged.hops, update.proposalHops)
-      // A cell that is tied to a field later is shown what is there then.
+      // A cell that is connected later is shown the value of that moment.
       if !staged.fields.isEmpty {
         for change in update.changes {
           guard let index = staged.fields.index(of: change.field) else { continue }
@@ -48,7 +48,7 @@ extension SharedModel {
     if isFirst { lane.run { [self] in deliver() } }
   }
 
-  /// What is told at once.
+  /// What is delivered in one turn.
   fileprivate struct DeliveryTurn: Sendable {
     var fieldUpdates: [(cells: [WeakCell], update: FieldUpdate)] = []
     var updates: [(update: ModelUpdate, stamp: UInt64)]
@@ -57,15 +57,15 @@ extension SharedModel {
     let hops: UInt8
     let observers: [UInt64: Observer]
     let feeds: [Following<any UpdateFeed>]
-    /// Nil: no status may be another one.
+    /// nil: no status may have changed.
     let reporters: [ObjectIdentifier: WeakReporter]?
 
-    /// Whether somebody is called who may answer.
+    /// Whether an observer is called that may write in answer.
     var hasNotifications: Bool { !fieldUpdates.isEmpty || !updates.isEmpty || !beginnings.isEmpty || reporters != nil }
   }
 
-  /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
-  /// telling already.
+  /// Delivers all that is staged, turn by turn. What is staged meanwhile, here or elsewhere, is delivered by the call
+  /// that is delivering already.
   func deliver() {
     while let turn = takeTurn() {
       if turn.hasNotifications { notify(turn) }
@@ -78,7 +78,7 @@ extension SharedModel {
     for (cells, update) in turn.fieldUpdates {
       for weak in cells { weak.cell?.accept(update) }
     }
-    // What is written here may be an answer to an answer (R17): a delivery inside another one counts on.
+    // What is written here may answer an answer (R17): a delivery inside another one continues its count.
     Hops.answering(turn.hops) {
       Turn.run {
         for (cells, update) in turn.fieldUpdates {
@@ -106,7 +106,7 @@ extension SharedModel {
 }
 
 extension SharedModel.StagedField {
-  /// What it is to hear next; values that it has not heard yet are replaced.
+  /// Stages the next value; it replaces values that were not delivered.
   mutating func apply(_ change: ShownChange, stamp: UInt64) {
     var overwritten = update?.overwritten
     if let update, update.isOurs, !change.isOurs { overwritten = .init(value: update.value) }
@@ -122,9 +122,9 @@ extension AnyFieldCell {
 }
 
 extension FieldCell {
-  /// Has observers told what they were told last, because this peer has written something else in between, perhaps one
-  /// of them, and others have put back what was there before anybody heard of it. Who wrote it would take it for what
-  /// stands.
+  /// Sets the value of the last notification to one that this peer wrote in between, perhaps from an observer, and
+  /// that others reverted before it was delivered. Otherwise the reverted value would equal the last notification,
+  /// and the writer would take its own value for the committed one.
   func forgetPublished(_ value: Value, after overwritten: SharedModel.Overwritten) {
     guard published.binding.location.read() == value else { return }
     guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }

@@ -1,7 +1,7 @@
 import BindingModel
 public import BindingProtocol
 
-/// What of a model is read without types, where somebody wants to hear when it is another: made for the first of them.
+/// Broadcasters for tracked reads of a model without types, each created for the first reader that tracks.
 struct ShownBroadcasters: Sendable {
   fileprivate var fields: [String: StatusBroadcaster<FieldValue?>] = [:]
   fileprivate var values: StatusBroadcaster<[String: FieldValue]>?
@@ -11,14 +11,14 @@ struct ShownBroadcasters: Sendable {
 }
 
 extension SharedModel {
-  /// The field's shown value; nil if it has none. Read inside `withObservationTracking`, `Observations` or a SwiftUI
-  /// view it is tracked, inside a `Derived` it is one of its sources; so are `values` and `isCurrent`. Who tracks hears
-  /// on the model's lane.
+  /// The field's shown value; nil if it has none. Reads inside `withObservationTracking`, `Observations` or a SwiftUI
+  /// view are tracked; inside a `Derived` it is a source. The same holds for `values` and `isCurrent`. Trackers are
+  /// notified on the model's lane.
   public subscript(field: String) -> FieldValue? {
     ReadTracking.current == .nobody ? shown(field) : broadcaster(of: field).read()
   }
 
-  /// The shown values of all fields, the protocol's own (`@description`) among them.
+  /// The shown values of all fields, the protocol's own (`@description`) included.
   public var values: [String: FieldValue] {
     ReadTracking.current == .nobody
       ? shownValues : broadcaster(\.values) { model in model?.shownValues ?? [:] }.read()
@@ -30,7 +30,7 @@ extension SharedModel {
       ? isCurrentNow : broadcaster(\.isCurrent) { model in model?.isCurrentNow ?? false }.read()
   }
 
-  /// The field's shown value, for whoever need not hear of another.
+  /// The field's shown value, without tracking.
   func shown(_ field: String) -> FieldValue? { runtime.state.withLock { $0.session.shown(id, field) } }
 
   private var shownValues: [String: FieldValue] { runtime.state.withLock { $0.session.shownValues(id) } }
@@ -41,7 +41,7 @@ extension SharedModel {
     if let broadcaster = shownBroadcasters.withLock({ $0.fields[field] }) { return broadcaster }
     let fresh = StatusBroadcaster<FieldValue?>(
       present: { [weak self] in self?.shown(field) }, begin: { [weak self] in self?.register($0) })
-    // Names that were asked for once are not kept for ever. Who tells no reader is made anew for the next one.
+    // Names that were read once are not kept forever. A broadcaster without readers is recreated for the next one.
     let former = shownBroadcasters.withLock { $0.fields.count >= ShownBroadcasters.many ? $0.fields : [:] }
     let idle = former.filter { !$0.value.isObserved }
     return shownBroadcasters.withLock { broadcasters in

@@ -6,8 +6,8 @@
   import Glibc
 #endif
 
-/// One reference per thread: what a closure that runs on this thread right now is part of. Used for `change {}` and
-/// for deliveries, which both concern only the code that they call, on the thread that called it.
+/// One reference per thread: the context of the closure that runs on this thread now. Used for `change {}` and for
+/// deliveries, which both concern only the code that they call, on the thread that called it.
 struct ThreadSlot<Occupant: AnyObject>: Sendable {
   private let key: pthread_key_t
 
@@ -18,12 +18,12 @@ struct ThreadSlot<Occupant: AnyObject>: Sendable {
     self.key = key
   }
 
-  /// Who is here now; nil outside of `occupy`.
+  /// The present occupant; nil outside of `occupy`.
   var occupant: Occupant? {
     pthread_getspecific(key).map { Unmanaged<Occupant>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Runs `body` with `occupant` in the slot, then puts back who was there before.
+  /// Runs `body` with `occupant` in the slot, then restores the former one.
   func occupy<Result, Failure: Error>(by occupant: Occupant, _ body: () throws(Failure) -> Result) throws(Failure)
     -> Result
   {

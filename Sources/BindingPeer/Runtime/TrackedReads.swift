@@ -1,44 +1,44 @@
 import BindingModel
 
-/// Where it is noted that a value was read by somebody who wants to know when it is another: Observation, or a derived
-/// value. It is made for the first of them; a value that nobody tracks pays nothing.
+/// Records that a value was read by a reader that has to learn of changes: Observation, or a derived value. Created
+/// for the first of them; an untracked value costs nothing.
 // SAFETY: what is here never changes; what its subclass adds has its own lock.
 class ReadTracker: @unchecked Sendable {
-  /// Stands for the value: derived values note its version, Observation its writes.
+  /// Stands for the value: derived values record its version, Observation its writes.
   fileprivate let changes = Observable(false, filter: .everyWrite)
 
   fileprivate init() {}
 
-  /// The value may show another from now on: what was computed from it is computed anew where it is read.
+  /// The value may have changed: what was computed from it is recomputed when it is read.
   final func invalidate() { changes.setSilently(false) }
 }
 
 /// The tracked reads of one value.
 ///
-/// What is read may be ahead of what observers were told, or change back before they are told. So what was read is
-/// kept, and readers are told when the value is another than that. Told once, they have to read again, as Observation's
-/// rule is; until then the value is tracked by nobody.
+/// A reader may see a value before observers are notified of it, and the value may change back before they are. So
+/// the value read is kept, and readers are notified when it differs from the present one. After one notification they
+/// have to read again, as Observation requires; until then the value is not tracked.
 // SAFETY: `reads` guards all that changes.
 final class TrackedReads<Value: Sendable & Equatable>: ReadTracker, @unchecked Sendable {
   private struct Reads: Sendable {
     var isTracked = false
-    /// How many reads are under way.
+    /// The number of reads under way.
     var underway = 0
     var last: Value?
-    /// Not all have read the same.
+    /// Not all readers have read the same value.
     var isMixed = false
   }
   private let reads = Protected(Reads())
 
   override init() { super.init() }
 
-  /// Whether anybody waits to be told.
+  /// Whether a reader waits for a notification.
   var isTracked: Bool { reads.withLock { $0.isTracked } }
 
-  /// Reads the value for those who track on this thread.
+  /// Reads the value for the trackers of this thread.
   func read(_ present: () -> Value) -> Value {
     _ = changes.value
-    // Whoever tells from now on tells this reader too.
+    // From now on a notification reaches this reader too.
     let former = reads.withLock { reads -> Value? in
       reads.isTracked = true
       reads.underway += 1
@@ -55,14 +55,14 @@ final class TrackedReads<Value: Sendable & Equatable>: ReadTracker, @unchecked S
     return value
   }
 
-  /// Tells the readers, if the value is another than they have read.
+  /// Notifies the readers if the value differs from what they have read.
   func notify(_ value: Value) {
     let (isTracked, last) = reads.withLock { reads in
       (reads.isTracked, reads.underway > 0 || reads.isMixed ? nil : reads.last)
     }
     guard isTracked else { return }
     if let last, last == value { return }
-    // What was kept goes after the lock is let go of: its end may be anybody's code.
+    // The kept value is released outside the lock: its deinit may run any code.
     let kept = reads.withLock { reads -> Value? in
       defer {
         reads.isTracked = false

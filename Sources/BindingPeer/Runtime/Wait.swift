@@ -1,10 +1,9 @@
 import BindingModel
 import Dispatch
 
-/// One task's wait for one thing. The first end counts, whichever it is: what was waited for, the time that is over, or
-/// the task's cancellation.
+/// One task's wait for one event. The first end counts: the event, the timeout, or the task's cancellation.
 ///
-/// It is left by whoever waits for it: nothing of it stays behind, no timer and no continuation.
+/// Nothing of it remains once the wait is over, no timer and no continuation.
 final class Wait<End: Sendable>: Sendable {
   private enum Progress: Sendable {
     case open
@@ -30,8 +29,8 @@ final class Wait<End: Sendable>: Sendable {
 
   /// Waits, once.
   /// - Parameters:
-  ///   - timeout: how long at most; nil for as long as it takes.
-  ///   - given: the end if nothing came until then, or the task was cancelled.
+  ///   - timeout: the longest wait; nil: no limit.
+  ///   - given: the end if the timeout passes first, or the task is cancelled.
   func value(timeout: Duration? = nil, otherwise given: End) async -> End {
     let timer = timeout.map { makeTimer(after: $0, given) }
     defer { timer?.cancel() }
@@ -49,7 +48,7 @@ final class Wait<End: Sendable>: Sendable {
     }
   }
 
-  /// Not a sleeping task: of one that is cancelled something stays until its time has come.
+  /// Not a sleeping task: part of a cancelled one stays until its time has come.
   private func makeTimer(after timeout: Duration, _ given: End) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: .global())
     timer.setEventHandler { [weak self] in self?.end(given) }
