@@ -6,9 +6,9 @@ import Dispatch
 final class InProcessPeerLink: PeerLink {
   private struct State: Sendable {
     var connection: (any HubConnection)?
-    /// Frames that came since the last turn that took them; the first of them calls the next.
+    /// Frames that arrived since the last turn handled some; the first of them schedules the next turn.
     var arrived: [[UInt8]] = []
-    /// When the next turn comes by itself; `.max`: not at all.
+    /// When the next scheduled turn is due; `.max`: none is.
     var nextTurn = UInt64.max
     var isEnded = false
   }
@@ -37,8 +37,8 @@ final class InProcessPeerLink: PeerLink {
     queue.async { [self] in turn { _, _ in } }
   }
 
-  /// One turn on the queue: feeds the session, ticks it, carries out what it wants, and sees to it that the next
-  /// deadline is kept.
+  /// One turn on the queue: feeds the session, ticks it, performs its actions, and schedules a turn for the next
+  /// deadline.
   private func turn(_ body: (inout PeerRuntime.State, UInt64) -> Void) {
     guard let runtime = runtime.withLock({ $0 }) else { return }
     PeerRuntime.onLink.occupy(by: runtime) { turn(of: runtime, body) }
@@ -55,7 +55,7 @@ final class InProcessPeerLink: PeerLink {
     }
     let deadline = runtime.state.withLock { $0.session.nextDeadline }
     let isSooner = state.withLock { state in
-      // A turn that comes too soon finds nothing to do; most turns put their deadline off.
+      // A turn that comes too soon finds nothing to do; most turns postpone their deadline.
       guard !state.isEnded, deadline < state.nextTurn else { return false }
       state.nextTurn = deadline
       return true

@@ -1,21 +1,22 @@
 import BindingProtocol
 import Dispatch
 
-/// A peer's end of a transport: it carries out the session's link actions and feeds the session what arrives.
+/// A peer's end of a transport: it performs the session's link actions and feeds the session what arrives.
 ///
-/// It owns whatever thread or queue that takes. `start` is called once. `wake` may be called from any thread, at any
+/// It owns the thread or queue that this takes. `start` is called once. `wake` may be called from any thread, at any
 /// time, and means that `PeerRuntime.takeLinkActions` has something. After the action `close` it ends by itself.
 protocol PeerLink: AnyObject, Sendable {
-  /// Where it looks for a hub, in order; none in the same process.
+  /// Where it looks for a hub, in order; empty for a hub in the same process.
   var addresses: [HubAddress] { get }
   func start(_ runtime: PeerRuntime)
   func wake()
-  /// Blocks until it has ended, its last words on their way; at most that long. Not for its own thread.
+  /// Blocks until the link has ended and its last frames are on their way, or the time has passed. Not for its own
+  /// thread.
   func join(milliseconds: UInt64)
 }
 
 extension PeerLink {
-  /// `join` for who must not block.
+  /// `join` for tasks, which must not block.
   func whenEnded(timeout: Duration) async {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async { [self] in

@@ -10,7 +10,7 @@ final class ZeroMQPeerLink: PeerLink {
   private let wakeup: Protected<Wakeup?> = Protected(nil)
   private let thread: Protected<SocketThread?> = Protected(nil)
 
-  /// - Parameter addresses: tried in order, each time the one after the last that failed.
+  /// - Parameter addresses: tried in turn: after a failure the next one, after the last the first.
   init(addresses: [HubAddress]) { self.addresses = addresses }
 
   func start(_ runtime: PeerRuntime) {
@@ -40,7 +40,7 @@ final class ZeroMQPeerLink: PeerLink {
   }
 }
 
-/// What runs on the link's thread. Not `Sendable`: made, used and released there.
+/// The loop on the link's thread. Not `Sendable`: created, used and released there.
 private final class PeerSocketLoop {
   /// One request connection, from `connect` to its end.
   private final class Request {
@@ -77,11 +77,11 @@ private final class PeerSocketLoop {
     }
   }
 
-  /// A connection that does not come about in this time is given up.
+  /// A connection that is not established in this time is given up.
   private static let connectMilliseconds: UInt64 = 2_000
-  /// Frames taken from a socket before the other one, and writers, get their turn.
+  /// Frames read from a socket before the other socket, and writers, get their turn.
   private static let drainFrames = 1_024
-  /// How long the last words of a session may take to leave. Without them the hub would wait for its lease.
+  /// How long the last frames of a session may take to leave. Without them the hub would wait for its lease.
   private static let farewellMilliseconds = 500
 
   private let runtime: PeerRuntime
@@ -146,7 +146,7 @@ private final class PeerSocketLoop {
     if let publish { _ = poller.add(publish.socket) }
   }
 
-  /// Does what lies in the mailbox. To lose a connection on the way leads to more of it.
+  /// Performs the actions in the mailbox. A connection that is lost on the way adds more.
   private func carryOutAll() {
     while !mailbox.actions.isEmpty {
       var actions: [PeerAction] = []
@@ -183,7 +183,7 @@ private final class PeerSocketLoop {
   private func listen(_ sessionTopic: [UInt8], _ endpoints: [HubEndpoint]) {
     let address = addresses[current]
     guard let endpoint = address.publishEndpoint(among: endpoints) else {
-      // Without a publish connection the hub serves the session on the request connection, after its time-out.
+      // Without a publish connection the hub serves the session on the request connection, after its timeout.
       runtime.log.warning("the hub names no way to subscribe", metadata: ["hub": "\(address)"])
       return
     }
@@ -209,7 +209,7 @@ private final class PeerSocketLoop {
     }
   }
 
-  /// Looks what became of the connection: `opened` once the handshake is done, `lost` when it fails or ends.
+  /// Reports what became of the connection: `opened` once the handshake is done, `lost` when it fails or ends.
   private func followConnection() {
     guard let request else { return }
     while let events, poller.isReadable(events), let event = try? request.events.next() {
@@ -237,7 +237,7 @@ private final class PeerSocketLoop {
     publish = nil
   }
 
-  /// Feeds the session everything that waits, as one drain: one update a model.
+  /// Feeds the session all waiting frames, as one drain: one update per model.
   private func drain() {
     runtime.perform(as: .link(mailbox)) { state, now in
       if let request { receive(from: request.socket, now, &state) }
@@ -255,7 +255,7 @@ private final class PeerSocketLoop {
       }
       state.session.receive(message.unsafeBytes, now: now, into: &state.output)
     }
-    // More may wait: come back at once.
+    // More may wait: come back immediately.
     wakeup.signal()
   }
 }
