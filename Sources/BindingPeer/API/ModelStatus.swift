@@ -6,14 +6,14 @@ public import BindingProtocol
 public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
   /// The version of the committed values.
   public var version: Version = 0
-  /// Since when the committed values may be stale: the hub was last heard then, or the model last complete. nil while
-  /// they are complete and the link is up.
+  /// When the committed values became possibly stale: the hub was last heard then, or the model last complete. nil
+  /// while they are complete and the link is up.
   public var staleSince: SuspendingClock.Instant?
   /// The number of this peer's writes without an outcome.
   public var unconfirmed = 0
   /// How many of those were sent.
   public var inFlight = 0
-  /// Since when the oldest of them waits.
+  /// When the oldest of them was made.
   public var pendingSince: SuspendingClock.Instant?
   /// Why the hub has deferred it; nil if it has not.
   public var waiting: RetryReason?

@@ -18,7 +18,7 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
   public var refusal: String?
   /// The number of writes without an outcome, over all models.
   public var unconfirmed: Int = 0
-  /// Since when no hub was heard; nil while one is. Instants are of the clock that `FieldStatus` names.
+  /// When the time without a hub began; nil while one answers. Instants are of the clock that `FieldStatus` names.
   public var staleSince: SuspendingClock.Instant?
   /// Where those writes are kept.
   public var outbox: OutboxStatus = .memory

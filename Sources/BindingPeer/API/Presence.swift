@@ -4,7 +4,7 @@ public import Foundation
 
 /// The peers that are in a model now: `let here = await lamp.presence()`.
 ///
-/// While it is referenced, it follows who is there and shows the others what this peer announces.
+/// While it is referenced, it follows the peers that are there and announces this one to them.
 public final class Presence: Sendable {
   private let ephemeral: SharedModel
   private let published: Observable<[PresentPeer]>

@@ -126,13 +126,13 @@ public enum Notice: Sendable, Equatable {
   case hubFound
   /// The hub answered with an error.
   case hubError(code: ErrorCode, fatal: Bool, text: String)
-  /// A connection was given up for a new one.
+  /// A connection is being replaced.
   case reopening(Reopening)
   /// A frame that violates the grammar was dropped.
   case badFrame(WireError)
 }
 
-/// Why a connection was given up for a new one.
+/// Why a connection was replaced.
 public enum Reopening: Hashable, Sendable {
   case lost
   case noWelcome

@@ -5,7 +5,7 @@ struct FieldSyncState: Sendable {
   /// The version at which the committed value was set; for a field without one, the version up to which that is
   /// known.
   var version: Version = 0
-  /// Since when the committed values may be stale; nil while they are complete and the link is up.
+  /// When the committed values became possibly stale; nil while they are complete and the link is up.
   var staleSince: UInt64?
   /// When the oldest write that overlays the field was made; nil if none does.
   var pendingSince: UInt64?

@@ -48,7 +48,7 @@ final class Wait<End: Sendable>: Sendable {
     }
   }
 
-  /// Not a sleeping task: part of a cancelled one stays until its time has come.
+  /// Not a sleeping task: a cancelled one leaves something behind until its time is over.
   private func makeTimer(after timeout: Duration, _ given: End) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: .global())
     timer.setEventHandler { [weak self] in self?.end(given) }

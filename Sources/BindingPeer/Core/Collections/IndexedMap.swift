@@ -31,7 +31,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     }
     _modify {
       let index = index(of: key)
-      // Moved out and back in, so that no part of it is copied while it changes.
+      // Moved out and back in, so that nothing is copied while the element changes.
       var element = index.map { takeOut($0) }
       defer {
         switch (element.take(), index) {

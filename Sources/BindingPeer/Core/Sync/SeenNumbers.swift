@@ -13,7 +13,7 @@ struct SeenNumbers: Sendable {
   private var last = SeenNumber(tag: .none, number: 0)
   private var turn: UInt64 = 0
 
-  /// Twice as many are kept as are sent. Above that the half heard of least recently is dropped.
+  /// Twice as many are kept as are sent. Above that the half seen least recently is dropped.
   static let mostKept = 2 * SeenNumber.maxCount
 
   mutating func record(_ tag: Tag, _ number: ProposalNumber) {
@@ -35,7 +35,7 @@ struct SeenNumbers: Sendable {
     byTag = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
   }
 
-  /// The writers heard of most recently, in the order of their tags.
+  /// The writers seen most recently, in the order of their tags.
   mutating func latest() -> [SeenNumber] {
     recordLast()
     return byTag.sorted { $0.value.turn > $1.value.turn }.prefix(SeenNumber.maxCount)

@@ -26,7 +26,7 @@ struct Pending: Sendable {
   /// The program is being asked to merge it.
   var isAsking = false
   var number: ProposalNumber?
-  /// The epoch in which the number was assigned, as far as it was known here.
+  /// The epoch in which the number was assigned, as known here.
   var numberedIn: Epoch = 0
   /// The result of its first sending is unknown; it is resent on condition of what its writer saw.
   var isSecondTry = false

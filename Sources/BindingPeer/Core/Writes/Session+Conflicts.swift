@@ -169,7 +169,7 @@ extension Session {
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let field = models[at: index].replica.field(name) else { return false }
-      // What this peer, or an earlier run of it, committed meanwhile was written before this.
+      // Commits of this peer and its earlier runs were written before this.
       guard field.origin.tag != identity.tag, !previousTags.contains(field.origin.tag) else { return false }
       return seen.epoch == models[at: index].replica.epoch
         ? field.version > seen.version : !seen.value.isSame(as: field.value)
