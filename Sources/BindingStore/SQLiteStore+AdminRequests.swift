@@ -5,7 +5,7 @@ import GRDB
 
 /// Admin requests to the hub that has a store open: a file beside the store, for any user who may write there.
 ///
-/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about once a second, and
+/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about three times a second, and
 /// removes it when the request is fulfilled. It renames a request that it cannot fulfil to `PATH.wish.refused`,
 /// with the reason in it.
 public enum AdminRequest: Sendable, Hashable {
