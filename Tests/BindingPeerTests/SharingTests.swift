@@ -166,17 +166,6 @@ struct SharingTests {
     #expect(await eventually { late.shared?.modelDescription.fields["label"]?.type == .string })
   }
 
-  @Test("models below a prefix appear in and vanish from a collection")
-  func collection() async throws {
-    let lamps = try left.models(Lamp.self, under: "lamps/", on: .direct)
-    let kitchen = try await right.share(Lamp.self, id: "lamps/kitchen", on: .direct, timeout: .seconds(20))
-    #expect(await eventually { lamps.ids == ["lamps/kitchen"] })
-    kitchen.level = 0.9
-    #expect(await eventually { lamps["lamps/kitchen"]?.level == 0.9 })
-    try lamps.remove("kitchen")
-    #expect(await eventually { lamps.ids.isEmpty })
-  }
-
   @Test("a write without a hub shows immediately and is committed once there is one")
   func worksBeforeTheHub() async throws {
     let transport = LateTransport()

@@ -35,8 +35,12 @@ public final class ModelCollection<Shared: Model>: Sendable {
   /// The model with this id; nil if none was announced.
   public subscript(id: String) -> Shared? { known.withLock { $0[id]?.model } }
 
-  /// Observes the ids, now and each time a model appears or disappears.
-  public func observe(_ body: @escaping @Sendable ([String]) -> Void) -> ObserverToken { shown.observe(body) }
+  /// Observes the ids on the lane, now and when a model appears or disappears, until the token is cancelled or
+  /// released. Where several come at once the body receives the newest ids. The first call comes before this returns
+  /// if the caller is on the lane.
+  public func observe(_ body: @escaping @Sendable ([String]) -> Void) -> ObserverToken {
+    shown.observe(.latest(every: .zero), lane: lane, body)
+  }
 
   /// The ids now, then the newest after each change.
   public var values: Values<[String]> { shown.values }
@@ -73,8 +77,9 @@ public final class ModelCollection<Shared: Model>: Sendable {
   /// Updates whether a model exists: it does while it has a field.
   private func look(at id: String) {
     guard let shared = known.withLock({ $0[id]?.model })?.shared else { return }
-    let exists = !shared.values.isEmpty
     shown.update { ids in
+      // Looked at in here: of two threads that look at once, the one that saw less must not be the later to write.
+      let exists = !shared.values.isEmpty
       guard exists != ids.contains(id) else { return }
       if exists { ids = (ids + [id]).sorted() } else { ids.removeAll { $0 == id } }
     }
