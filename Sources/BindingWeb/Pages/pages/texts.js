@@ -2,6 +2,7 @@
  *  RowChange, TextEdit and TextMerge in Swift: docs/reference/vectors/text holds for both. */
 
 const IN_WORD = /^[\p{Alphabetic}\p{N}]/u
+const WORD = /( *)([\p{Alphabetic}\p{N}]+|[^ ])|( +)$/gu
 const MOST_CHANGES = 1000
 
 /** The fewest changes from one row of letters or words to another, as [from, to, start, end]: those from `from` to
@@ -11,19 +12,22 @@ export function changes(old, next) {
   while (head < rows && head < columns && old[head] === next[head]) head++
   while (rows > head && columns > head && old[rows - 1] === next[columns - 1]) rows--, columns--
   if (rows === head && columns === head) return []
-  const reach = { 1: [head] }          // by diagonal, x - y: how far one gets with so many changes, and the last one
-  for (let count = 0; count <= MOST_CHANGES && rows > head && columns > head; count++) {
-    for (let diagonal = -count; diagonal <= count; diagonal += 2) {
-      const isPutIn = diagonal === -count || diagonal !== count && reach[diagonal - 1][0] < reach[diagonal + 1][0]
-      const [from, last] = reach[diagonal + (isPutIn ? 1 : -1)]
-      let x = isPutIn ? from : from + 1, y = x - diagonal
+  const most = Math.min(MOST_CHANGES, rows + columns - 2 * head), middle = most + 1
+  // By diagonal, x - y, from `middle` on: how far one gets with so many changes, and the last of them.
+  const furthest = new Int32Array(2 * middle + 1), lasts = Array(2 * middle + 1)
+  furthest[middle + 1] = head
+  for (let count = 0; count <= most && rows > head && columns > head; count++) {
+    for (let at = middle - count; at <= middle + count; at += 2) {
+      const isPutIn = at === middle - count || at !== middle + count && furthest[at - 1] < furthest[at + 1]
+      const neighbour = isPutIn ? at + 1 : at - 1, from = furthest[neighbour], last = lasts[neighbour]
+      let x = isPutIn ? from : from + 1, y = x - (at - middle)
       const start = isPutIn ? y - 1 : y, isMore = last && last[1] === from && last[3] === start
-      const hunk = isMore ? [last[0], x, last[2], y, last[4]] : count ? [from, x, start, y, last] : undefined
+      lasts[at] = isMore ? [last[0], x, last[2], y, last[4]] : count ? [from, x, start, y, last] : undefined
       while (x < rows && y < columns && old[x] === next[y]) x++, y++
-      reach[diagonal] = [x, hunk]
+      furthest[at] = x
       if (x < rows || y < columns) continue
       const hunks = []
-      for (let one = hunk; one; one = one[4]) hunks.unshift(one)
+      for (let one = lasts[at]; one; one = one[4]) hunks.unshift(one)
       return hunks
     }
   }
@@ -41,6 +45,9 @@ const normal = text => IS_PLAIN.test(text) ? text : text.normalize()
 
 /** Runs of letters and digits, and every other letter by itself, with the blanks before them. */
 function wordsOf(text) {
+  if (IS_PLAIN.test(text)) {
+    return Array.from(text.matchAll(WORD), ([, blank, text = '', rest]) => ({ blank: blank ?? rest, text }))
+  }
   const words = []
   for (const letter of letters(text)) {
     const last = words.at(-1)
