@@ -1,7 +1,6 @@
 import BindingHub
 import BindingModel
 import BindingPeer
-import Dispatch
 import Testing
 
 private struct Lamp: Model {
@@ -168,7 +167,7 @@ struct SharingTests {
 
   @Test("a write without a hub shows immediately and is committed once there is one")
   func worksBeforeTheHub() async throws {
-    let transport = LateTransport()
+    let transport = OfflineTransport()
     let early = Peer(name: "early", hub: transport)
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     lamp.level = 0.4
@@ -192,7 +191,7 @@ struct SharingTests {
 
   @Test("closing waits for outcomes and names the writes left without one")
   func closeNamesWhatIsLeft() async throws {
-    let early = Peer(name: "early", hub: LateTransport())
+    let early = Peer(name: "early", hub: OfflineTransport())
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     let write = try lamp.$level.write(0.4)
     #expect(await early.close(flush: .zero) == ["lamp.level"])
@@ -258,27 +257,5 @@ struct SharingTests {
     weak let remembered = model
     model = nil
     #expect(await eventually { remembered == nil })
-  }
-}
-
-/// A transport without a hub until it is opened.
-private final class LateTransport: InProcessTransport {
-  private let hub: Protected<Hub?> = Protected(nil)
-
-  func open(to hub: Hub) { self.hub.withLock { $0 = hub } }
-
-  func connect(
-    deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubConnection {
-    if let hub = hub.withLock({ $0 }) { return hub.connect(deliver: deliver, ended: ended) }
-    DispatchQueue.global().async { ended() }
-    return Nobody()
-  }
-
-  private final class Nobody: HubConnection {
-    func send(_ frame: [UInt8]) {}
-    func subscribe(_ topic: [UInt8]) {}
-    func unsubscribe(_ topic: [UInt8]) {}
-    func close() {}
   }
 }

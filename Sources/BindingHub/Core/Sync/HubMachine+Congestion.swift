@@ -24,11 +24,7 @@ extension HubMachine {
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.delivery != nil }) {
       guard let index = index(of: topic) else { continue }
-      // An ephemeral model has an epoch of its own; with the log's its followers would join again.
-      let head = Head(
-        epoch: models[index].epoch(ifStored: epoch), version: models[index].version,
-        digest: models[index].fields.digest())
-      output.send(.head(head), to: .connection(connection), topic: topic, start: start)
+      output.send(.head(head(of: models[index])), to: .connection(connection), topic: topic, start: start)
     }
   }
 }

@@ -56,10 +56,15 @@ extension HubMachine {
 
   func publishHead(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
-    let head = Head(epoch: model.epoch(ifStored: epoch), version: model.version, digest: model.fields.digest())
+    let head = self.head(of: model)
     output.send(.head(head), to: .publish, topic: model.topic, start: start)
     guard !model.routed.isEmpty else { return }
     for id in model.routed.sorted() { send(.head(head), to: id, &output, topic: model.topic) }
+  }
+
+  /// What a model's followers compare theirs with. An ephemeral model has an epoch of its own.
+  func head(of model: ModelLog) -> Head {
+    Head(epoch: model.epoch(ifStored: epoch), version: model.version, digest: model.fields.digest())
   }
 
   mutating func sendOutcomes(_ output: inout HubOutput) {

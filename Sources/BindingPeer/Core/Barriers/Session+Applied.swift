@@ -27,30 +27,36 @@ extension Session {
   /// Sends the barriers that were not sent on this connection.
   mutating func askBarriers(now: UInt64, _ output: inout PeerOutput) {
     for (id, barrier) in barriers.unsent {
-      if let end = obstacle(to: barrier) {
+      switch nextStep(of: barrier) {
+      case .wait: break
+      case .end(let end):
         barriers.remove(id)
         output.add(.awaited(id, end))
-        continue
-      }
-      guard phase == .live, let model = models[barrier.model], model.isCurrent, let topic = model.topic else {
-        continue
-      }
-      lastRequest += 1
-      let epoch = model.replica.epoch
-      if let wanted = barriers.ask(id, as: lastRequest, of: topic, in: epoch, now: now) {
-        send(.awaitApplied(wanted), now: now, &output)
+      case .ask(let topic, let epoch):
+        lastRequest += 1
+        if let wanted = barriers.ask(id, as: lastRequest, of: topic, in: epoch, now: now) {
+          send(.awaitApplied(wanted), now: now, &output)
+        }
       }
     }
   }
 
-  /// Why a barrier can have no answer of the present hub; nil: it can, or there is no hub to tell.
-  private func obstacle(to barrier: BarrierClient.Barrier) -> BarrierEnd? {
-    if case .stopped(let reason) = phase { return .stopped(reason) }
-    guard phase == .live else { return nil }
-    guard hubAsks else { return .hubTooOld }
-    guard let model = models[barrier.model] else { return .notJoined }
-    let isOfThisEpoch = barrier.epoch == 0 || barrier.epoch == model.replica.epoch
-    return model.isCurrent && model.topic != nil && !isOfThisEpoch ? .otherEpoch : nil
+  private enum BarrierStep {
+    /// There is no hub, or the model's catch-up is under way.
+    case wait
+    case ask(Topic, Epoch)
+    /// The present hub can give no answer.
+    case end(BarrierEnd)
+  }
+
+  private func nextStep(of barrier: BarrierClient.Barrier) -> BarrierStep {
+    if case .stopped(let reason) = phase { return .end(.stopped(reason)) }
+    guard phase == .live else { return .wait }
+    guard hubAsks else { return .end(.hubTooOld) }
+    guard let model = models[barrier.model] else { return .end(.notJoined) }
+    guard model.isCurrent, let topic = model.topic else { return .wait }
+    let epoch = model.replica.epoch
+    return barrier.epoch == 0 || barrier.epoch == epoch ? .ask(topic, epoch) : .end(.otherEpoch)
   }
 
   mutating func handle(_ awaited: Awaited, _ output: inout PeerOutput) {
@@ -60,17 +66,12 @@ extension Session {
 
   // MARK: Reporting applied versions
 
-  /// Records that the hub wants a report once a model has this version.
-  mutating func asked(_ id: String, for version: Version) {
-    if models.index(of: id) != nil { reports.ask(for: version, of: id) }
-  }
-
   /// Records that a diverged replica was replaced.
   mutating func recordHealed(at index: Int) {
     guard models[at: index].isHealing else { return }
     models[at: index].isHealing = false
     models[at: index].healed += 1
-    if hubAsks { asked(models.keys[index], for: 0) }
+    if hubAsks { reports.ask(for: 0, of: models.keys[index]) }
   }
 
   /// Reports the applied versions of the models that the hub asked for, once they have reached what it asked.

@@ -59,7 +59,7 @@ extension Session {
         output.add(.approve(model: id, request))
       }
     case .awaited(let awaited): handle(awaited, &output)
-    case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
+    case .ask(let ask): if let id = topics[topic] { reports.ask(for: ask.version, of: id) }
     case .welcome, .error, .commits, .statusReport: break
     }
   }
