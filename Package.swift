@@ -40,7 +40,8 @@ let package = Package(
     // `dlsym` lay in a library of its own before glibc 2.34.
     .target(name: "CZMQGuard", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "ZeroMQ", dependencies: ["CZMQ", "CZMQGuard"], swiftSettings: strict),
-    .target(name: "BindingModel", swiftSettings: strict),
+    .target(name: "CBindingModel"),
+    .target(name: "BindingModel", dependencies: ["CBindingModel"], swiftSettings: strict),
     .target(name: "BindingControls", dependencies: ["BindingModel"], swiftSettings: strict),
     .target(name: "BindingProtocol", swiftSettings: strict),
     .target(

@@ -19,8 +19,9 @@ ALLOWED = {
     "CZMQGuard": set(),
     "CStoreDisk": set(),  # For tests.
     "CPages": set(),
+    "CBindingModel": set(),
     "ZeroMQ": LIBC | {"CZMQ", "CZMQGuard", "Dispatch"},
-    "BindingModel": SYSTEM,  # Foundation: see FOUNDATION_ONLY_IN.
+    "BindingModel": SYSTEM | {"CBindingModel"},  # Foundation: see FOUNDATION_ONLY_IN.
     "BindingControls": {"BindingModel"},
     "BindingClassic": {"BindingModel"},
     "BindingProtocol": LIBC,

@@ -28,10 +28,14 @@ extension Binding where Value: Equatable & Sendable {
 // SAFETY: `settled` and `isSettled` are accessed by the transferring thread only, and `progress` hands that role
 // over; all else never changes.
 final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
-  private enum Side: Int { case left, right }
+  private enum Side: Int {
+    case left, right
 
-  private let left: any BindingLocation<Value>
-  private let right: any BindingLocation<Value>
+    var opposite: Side { self == .left ? .right : .left }
+  }
+
+  private let left: LinkedLocation<Value>
+  private let right: LinkedLocation<Value>
   private let onProblem: (@Sendable (BindingError) -> Void)?
   /// The writer of this link, which leaves out most echoes before they cost anything.
   private let writer = Writer.link()
@@ -42,8 +46,8 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   private var isSettled = false
 
   init(_ left: Binding<Value>, _ right: Binding<Value>, onProblem: (@Sendable (BindingError) -> Void)?) {
-    self.left = left.location
-    self.right = right.location
+    self.left = LinkedLocation(left.location)
+    self.right = LinkedLocation(right.location)
     self.onProblem = onProblem
   }
 
@@ -64,12 +68,12 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
     }
   }
 
-  private func observe(_ side: any BindingLocation<Value>) -> ObserverToken {
-    if let cell = side as? Cell<Value> {
+  private func observe(_ side: LinkedLocation<Value>) -> ObserverToken {
+    if let cell = side.cell {
       let observer = Observer<Value>(except: writer) { [self] _ in carryChanges() }
       return cell.add(observer, cancelsWhenReleased: true)
     }
-    return side.observe(owner: nil) { [self] _, writer in if writer != self.writer { carryChanges() } }
+    return side.location.observe(owner: nil) { [self] _, writer in if writer != self.writer { carryChanges() } }
   }
 
   func cancel() {
@@ -96,6 +100,10 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
     return progress.withLock { $0.begin(0) }
   }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   private func carry(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     let shownLeft = left.read()
     let shownRight = right.read()
@@ -112,26 +120,39 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
     }
   }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   private func transfer(_ value: Value, from side: Side, over present: Value) {
-    let (source, target) = side == .left ? (left, right) : (right, left)
     do throws(BindingError) {
       // A control that already shows the value is not written: cursors and selections stay.
       if present == value { return settle(value, present, from: side) }
-      try target.write(value, by: writer)
-      let accepted = target.read()
+      try write(value, to: side.opposite)
+      let accepted = read(side.opposite)
       guard accepted != value, value == value else { return settle(value, accepted, from: side) }
-      try source.write(accepted, by: writer)
-      settle(source.read(), accepted, from: side)
+      try write(accepted, to: side)
+      settle(read(side), accepted, from: side)
       // Another form of the same value is no correction.
-      if (target as? any FormLocation<Value>)?.isSame(value, accepted) != true {
+      let target = side == .left ? right : left
+      if (target.location as? any FormLocation<Value>)?.isSame(value, accepted) != true {
         report(.corrected(value, to: accepted))
       }
     } catch {
-      settle(value, target.read(), from: side)
+      settle(value, read(side.opposite), from: side)
       report(error)
     }
   }
 
+  @inline(__always)
+  private func read(_ side: Side) -> Value { side == .left ? left.read() : right.read() }
+
+  @inline(__always)
+  private func write(_ value: Value, to side: Side) throws(BindingError) {
+    if side == .left { try left.write(value, by: writer) } else { try right.write(value, by: writer) }
+  }
+
+  @inline(__always)
   private func settle(_ source: Value, _ target: Value, from side: Side) {
     let (index, other) = (side.rawValue, 1 - side.rawValue)
     if isSettled {
@@ -146,6 +167,25 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 
   private func report(_ error: BindingError) {
     if error.reason == .ended { cancel() } else { onProblem?(error) }
+  }
+}
+
+/// One side of a link. Mostly a cell, which is reached without a look at its type.
+private struct LinkedLocation<Value: Equatable & Sendable>: Sendable {
+  let location: any BindingLocation<Value>
+  let cell: Cell<Value>?
+
+  init(_ location: any BindingLocation<Value>) {
+    self.location = location
+    cell = location as? Cell<Value>
+  }
+
+  @inline(__always)
+  func read() -> Value { if let cell { cell.read() } else { location.read() } }
+
+  @inline(__always)
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    if let cell { try cell.write(value, by: writer) } else { try location.write(value, by: writer) }
   }
 }
 

@@ -57,6 +57,13 @@ class AnyCell: @unchecked Sendable {
       .assumingMemoryBound(to: PlatformLock.self)
   }
 
+  /// The bytes that the lock takes, out to the pointer behind it.
+  @inlinable @inline(__always)
+  static var lockStride: Int {
+    let pointer = MemoryLayout<UnsafeRawPointer>.stride
+    return (MemoryLayout<PlatformLock>.size + pointer - 1) / pointer * pointer
+  }
+
   /// The traffic, created if there is none yet. Called with the lock held.
   @usableFromInline
   final func openTraffic() -> UnsafeMutablePointer<Traffic> {

@@ -17,7 +17,7 @@ extension Cell {
       return true
     }
     published.pointee = version
-    let old = Self.exchange(&value, for: new)
+    let old = exchange(for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
     guard traffic.pointee.hasObservers else {
@@ -54,7 +54,7 @@ extension Cell {
     let traffic = openTraffic()
     guard !traffic.pointee.hasObservers, published.pointee < version else { return unlock() }
     published.pointee = version
-    let old = Self.exchange(&value, for: new)
+    let old = exchange(for: new)
     traffic.pointee.version &+= 1
     unlock()
     withExtendedLifetime(old) {}

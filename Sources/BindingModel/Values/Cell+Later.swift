@@ -11,7 +11,7 @@ extension Cell {
       watch.isEndless(
         self, isFull: traffic.pointee.undelivered.count >= Turn.backlogLimit, isLink: writer.isLink)
     {
-      let refused = Self.exchange(&value, for: old)
+      let refused = exchange(for: old)
       unlock()
       return withExtendedLifetime(refused) {}
     }

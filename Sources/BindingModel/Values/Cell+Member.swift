@@ -1,10 +1,11 @@
 extension Cell {
-  /// Writes a stored member under one lock, if that runs no user code: the whole value is plain bits and has no
-  /// custom filter. Nil if that is not so and nothing was done; false if the owner is gone.
+  /// Writes a stored member under one lock, if that runs no user code: the whole value is plain bits, is not read
+  /// without the lock, and has no custom filter. Nil if that is not so and nothing was done; false if the owner is
+  /// gone.
   func storeMember<Member>(
     _ new: Member, at offset: Int, unless isSame: (Member, Member) -> Bool, by writer: Writer
   ) -> Bool? {
-    guard _isPOD(Value.self) else { return nil }
+    guard _isPOD(Value.self), !PlainBits.areAtomic(Value.self) else { return nil }
     lock()
     let traffic = openTraffic()
     guard !traffic.pointee.isEnded, !traffic.pointee.isFilterForeign else {

@@ -26,7 +26,7 @@ extension Cell {
       unlock()
       return storeUnlessRepeated(new, by: writer, isErased: isErased)
     }
-    let old = Self.exchange(&value, for: new)
+    let old = exchange(for: new)
     unlock()
     return withExtendedLifetime(old) { true }
   }

@@ -28,11 +28,15 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
       isForeign = true
     }
     super.init()
+    assert(
+      !PlainBits.areAtomic(Value.self)
+        || withUnsafeMutablePointer(to: &self.value) { UnsafeMutableRawPointer($0) } == valueAddress)
     if isForeign { openTraffic().pointee.isFilterForeign = true }
   }
 
   @inlinable
   func read() -> Value {
+    if PlainBits.areAtomic(Value.self) { return PlainBits.load(from: valueAddress, as: Value.self) }
     lock()
     let value = self.value
     unlock()
@@ -60,7 +64,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
           return true
         }
       }
-      let old = Self.exchange(&value, for: new)
+      let old = exchange(for: new)
       unlock()
       _ = consume old
       return true
@@ -110,16 +114,18 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   /// Changes the value without notifying observers. False if the owner is gone.
   @usableFromInline
   func storeSilently(_ new: Value) -> Bool {
-    var new = new
     lock()
-    defer { unlock() }
     if let traffic {
-      if traffic.pointee.isEnded { return false }
+      if traffic.pointee.isEnded {
+        unlock()
+        return false
+      }
       traffic.pointee.version &+= 1
       if traffic.pointee.isLastPresent { keepOverwritten(value, traffic) }
     }
-    swap(&value, &new)
-    return true
+    let old = exchange(for: new)
+    unlock()
+    return withExtendedLifetime(old) { true }
   }
 
   /// Writes if the version is unchanged. Also true if the owner is gone, because then there is nothing to retry.
@@ -140,7 +146,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   @inlinable
   func commit(_ new: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>) {
     // Released after unlocking: its deinit may run user code.
-    let old = Self.exchange(&value, for: new)
+    let old = exchange(for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
     guard traffic.pointee.hasObservers else { return unlock() }
@@ -172,13 +178,28 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     if !turn.pointee.isEmpty { ThreadTurn.drainIfIdle(turn) }
   }
 
-  /// Stores a new value and returns the old one. `swap` does so with three moves and a call where the compiler does
-  /// not know the type.
+  /// Stores a new value and returns the old one. Called with the lock held.
   @inlinable @inline(__always)
-  static func exchange(_ pointer: UnsafeMutablePointer<Value>, for new: Value) -> Value {
-    let old = pointer.move()
-    pointer.initialize(to: new)
-    return old
+  func exchange(for new: Value) -> Value {
+    if PlainBits.areAtomic(Value.self) {
+      let old = value
+      PlainBits.store(new, at: valueAddress)
+      return old
+    }
+    // `swap` takes three moves and a call where the compiler does not know the type.
+    return withUnsafeMutablePointer(to: &value) { pointer in
+      let old = pointer.move()
+      pointer.initialize(to: new)
+      return old
+    }
+  }
+
+  /// The address of a value that is atomic plain bits. Like the lock's, it is computed.
+  @inlinable @inline(__always)
+  var valueAddress: UnsafeMutableRawPointer {
+    // SAFETY: the value follows the properties of the superclass, of which the last is a pointer; its alignment is no
+    // larger than a pointer's. `init` asserts it.
+    UnsafeMutableRawPointer(lockAddress) + AnyCell.lockStride + MemoryLayout<UnsafeRawPointer>.stride
   }
 
   // MARK: Delivering

@@ -105,6 +105,10 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
   }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   private func compute(
     into new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
@@ -126,6 +130,10 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   /// The sources are unchanged. False if another computation finished first. Takes the lock.
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   private func confirm(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
     _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -139,6 +147,10 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   /// Installs a result. False if another computation finished first. Takes the lock.
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   private func adopt(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
     _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>

@@ -1,9 +1,11 @@
+public import CBindingModel
+
 #if canImport(Darwin)
-  public import Darwin
+  import Darwin
 #elseif canImport(Glibc)
-  public import Glibc
+  import Glibc
 #elseif canImport(Musl)
-  public import Musl
+  import Musl
 #endif
 
 /// The drainer of one thread: every observable with something to deliver on this thread is queued here for its round.
@@ -60,9 +62,7 @@ struct ThreadTurn {
   /// This thread's turn, created on first use and freed when the thread ends.
   @inlinable @inline(__always)
   static var current: UnsafeMutablePointer<ThreadTurn> {
-    if let known = pthread_getspecific(threadTurnKey) {
-      return known.assumingMemoryBound(to: ThreadTurn.self)
-    }
+    if let known = bindbus_thread_pointer() { return known.assumingMemoryBound(to: ThreadTurn.self) }
     return makeCurrent()
   }
 
@@ -238,11 +238,19 @@ struct ThreadTurn {
       return count
     }
     turn.initialize(to: ThreadTurn(id: id))
-    pthread_setspecific(threadTurnKey, turn)
+    bindbus_set_thread_pointer(turn)
+    pthread_setspecific(freeingKey, turn)
     return turn
   }
 
   private static let count = Protected<UInt64>(0)
+
+  /// Names the thread's value whose destructor frees its turn.
+  private static let freeingKey: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { freeThreadTurn($0) }
+    return key
+  }()
 }
 
 /// An observed derived value whose root was written, retained, with the cause of that write.
@@ -273,17 +281,12 @@ private struct StaleNode: BitwiseCopyable {
   }
 }
 
-@usableFromInline
-let threadTurnKey: pthread_key_t = {
-  var key = pthread_key_t()
-  pthread_key_create(&key) { freeThreadTurn($0) }
-  return key
-}()
-
 /// Called by the thread library, on the ending thread, with the pointer that `makeCurrent` stored.
 private func freeThreadTurn(_ turn: UnsafeMutableRawPointer?) {
   guard let turn = turn?.assumingMemoryBound(to: ThreadTurn.self) else { return }
   turn.pointee.freeLists()
+  // Another destructor of this thread that comes later gets a new one.
+  bindbus_set_thread_pointer(nil)
   turn.deinitialize(count: 1)
   turn.deallocate()
 }

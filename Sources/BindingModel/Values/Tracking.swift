@@ -61,10 +61,17 @@ extension Cell {
   @usableFromInline
   func track() {
     let turn = ThreadTurn.current
+    if turn.pointee.collector == nil, !TrackingProbe.isTracking(turn) { return }
+    add(to: turn)
+  }
+
+  @inline(never)
+  private func add(to turn: UnsafeMutablePointer<ThreadTurn>) {
     if let collector = turn.pointee.collector {
-      return collector._withUnsafeGuaranteedRef { $0.add(self, version: stamp) }
+      collector._withUnsafeGuaranteedRef { $0.add(self, version: stamp) }
+    } else {
+      tracker().access()
     }
-    if TrackingProbe.isTracking(turn) { tracker().access() }
   }
 
   /// Reads value and version atomically, for the current computation.
