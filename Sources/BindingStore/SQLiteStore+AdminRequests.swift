@@ -1,5 +1,5 @@
-public import BindingHub
-public import BindingProtocol
+package import BindingHub
+package import BindingProtocol
 import Foundation
 import GRDB
 
@@ -8,7 +8,7 @@ import GRDB
 /// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about three times a second, and
 /// removes it when the request is fulfilled. It renames a request that it cannot fulfil to `PATH.wish.refused`,
 /// with the reason in it.
-public enum AdminRequest: Sendable, Hashable {
+package enum AdminRequest: Sendable, Hashable {
   /// Compact the store, and make its file as small as possible.
   case compact
   /// Restore the store from this backup; the path is absolute.
@@ -16,7 +16,7 @@ public enum AdminRequest: Sendable, Hashable {
 
   /// Leaves the request beside the store at `path`. It replaces an earlier one.
   /// - Throws: `StoreError` when the file cannot be written.
-  public func leave(at path: String) throws(StoreError) {
+  package func leave(at path: String) throws(StoreError) {
     for file in [AdminRequest.refusal(of: path), AdminRequest.report(of: path)] { unlink(file) }
     let code = StoreFiles.replace(AdminRequest.file(of: path), by: Array("\(line)\n".utf8))
     guard code == 0 else {
@@ -27,7 +27,7 @@ public enum AdminRequest: Sendable, Hashable {
   }
 
   /// The state of a request that was left at a store.
-  public enum Result: Sendable, Hashable {
+  package enum Result: Sendable, Hashable {
     /// The hub has not begun.
     case waiting
     /// The hub has begun; the text says how far it is.
@@ -38,7 +38,7 @@ public enum AdminRequest: Sendable, Hashable {
     case refused(String)
 
     /// Whether it may still be fulfilled.
-    public var isOpen: Bool {
+    package var isOpen: Bool {
       switch self {
       case .waiting, .underWay: true
       case .fulfilled, .refused: false
@@ -47,7 +47,7 @@ public enum AdminRequest: Sendable, Hashable {
   }
 
   /// The state of the request left at the store at `path`. Reading a report removes it.
-  public static func result(at path: String) -> Result {
+  package static func result(at path: String) -> Result {
     if let reason = try? String(contentsOfFile: refusal(of: path), encoding: .utf8) { return .refused(reason) }
     if let text = try? String(contentsOfFile: file(of: path), encoding: .utf8) {
       let lines = text.split(separator: "\n")
@@ -72,7 +72,7 @@ public enum AdminRequest: Sendable, Hashable {
   }
 
   /// Withdraws a request that is not fulfilled.
-  public static func withdraw(at path: String) { unlink(file(of: path)) }
+  package static func withdraw(at path: String) { unlink(file(of: path)) }
 
   private static func file(of path: String) -> String { path + ".wish" }
   private static func report(of path: String) -> String { path + ".wish.done" }
@@ -104,7 +104,7 @@ public enum AdminRequest: Sendable, Hashable {
 
 extension SQLiteStore {
   /// Whether a hub has the store open.
-  public static func isInUse(_ path: String) throws(StoreError) -> Bool {
+  package static func isInUse(_ path: String) throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try StoreLock(path)
       return false
@@ -116,7 +116,9 @@ extension SQLiteStore {
 
   /// Opens the store like `init`, after fulfilling a request to restore it that was left while it was closed. So a
   /// hub that ends to have its store restored finds that done when it opens the store again.
-  public static func open(path: String, durability: Durability) throws(StoreError) -> SQLiteStore {
+  package static func open(
+    path: String, durability: Durability, limits: StoreLimits = StoreLimits()
+  ) throws(StoreError) -> SQLiteStore {
     if case .restore(let backup)? = AdminRequest.find(at: path) {
       do throws(StoreError) {
         try restore(backup: backup, to: path)
@@ -126,7 +128,7 @@ extension SQLiteStore {
         AdminRequest.refuse(at: path, error.description)
       }
     }
-    return try SQLiteStore(path: path, durability: durability)
+    return try SQLiteStore(path: path, durability: durability, limits: limits)
   }
 
   /// Handles a request left beside the store.

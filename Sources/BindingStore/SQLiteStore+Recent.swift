@@ -1,5 +1,5 @@
-public import BindingHub
-public import BindingProtocol
+package import BindingHub
+package import BindingProtocol
 import GRDB
 
 /// The last batches of a model.
@@ -7,7 +7,7 @@ extension SQLiteStore {
   /// The batches with commits of a model after a version, in order, at most `limit`.
   ///
   /// If they no longer reach back that far, the first one's `previous` is greater than `version`.
-  public func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
+  package func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
     guard let location = locations[model], limit > 0 else { return [] }
     var batches: [Batch] = []
     try access { db in

@@ -1,22 +1,22 @@
-public import BindingHub
-public import BindingProtocol
+package import BindingHub
+package import BindingProtocol
 import Foundation
 import GRDB
 
 /// A store in one SQLite file (`docs/reference/store-format.md`): a log with one row per append, and snapshots into
 /// which upkeep compacts older rows. It has one hub; a lock beside the file excludes a second. To be used by one
 /// thread at a time.
-public final class SQLiteStore: Store {
+package final class SQLiteStore: Store {
   /// The current epoch of the log.
-  public private(set) var epoch: Epoch
+  package private(set) var epoch: Epoch
   /// The id of the log.
-  public let logID: LogID
+  package let logID: LogID
   /// How durably `append` stores.
-  public let durability: Durability
+  package let durability: Durability
   /// What was known of the end of the log at its opening.
-  public let tail: Tail
+  package let tail: Tail
   /// The path of the file.
-  public let path: String
+  package let path: String
 
   let limits: StoreLimits
   private(set) var clock: LogClock
@@ -24,7 +24,7 @@ public final class SQLiteStore: Store {
   private let lock: StoreLock
   var metadata: StoreMetadata
   /// The floor beyond all removed models.
-  public private(set) var floor = LogFloor.none
+  package private(set) var floor = LogFloor.none
   /// The floor in its table.
   var storedFloor = LogFloor.none
   var locations: [String: ModelLocation] = [:]
@@ -46,7 +46,7 @@ public final class SQLiteStore: Store {
   /// Opens the store, or makes it: a missing directory with mode 0700, the file with 0600.
   /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; a power
   ///   failure may lose some, and the next start begins another epoch.
-  public convenience init(
+  package convenience init(
     path: String, durability: Durability, limits: StoreLimits = StoreLimits()
   ) throws(StoreError) {
     try self.init(path: path, durability: durability, limits: limits, boot: Boot.current) {
@@ -134,7 +134,7 @@ public final class SQLiteStore: Store {
   // MARK: Appending
 
   /// Appends each batch to its model's log, all in one transaction.
-  public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+  package func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
     var accepted: [(location: ModelLocation, before: UInt64)] = []
@@ -232,7 +232,7 @@ public final class SQLiteStore: Store {
   // MARK: Reading
 
   /// Passes all models to `each`, in the order of their ids.
-  public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
+  package func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
     var batches: [String: [Batch]] = [:]
     try access { db in
       try LogRow.each(db, path: path) { row, _, bytes in
@@ -253,7 +253,7 @@ public final class SQLiteStore: Store {
   }
 
   /// Loads one model; nil: the store has none of that id.
-  public func load(_ model: String) throws(StoreError) -> StoredModel? {
+  package func load(_ model: String) throws(StoreError) -> StoredModel? {
     guard let location = locations[model], location.record > 0 else { return nil }
     return try access { db in
       let chunks = try location.snapshot?.allChunks(db, path: path) ?? []
@@ -264,7 +264,7 @@ public final class SQLiteStore: Store {
   // MARK: Epochs and closing
 
   /// Begins another epoch of the log. Returns once the disk has confirmed it.
-  public func start(_ epoch: Epoch) throws(StoreError) {
+  package func start(_ epoch: Epoch) throws(StoreError) {
     var next = metadata
     next.epoch = epoch
     try access { db in try db.synced(as: durability) { try next.write(db) } }
@@ -273,7 +273,7 @@ public final class SQLiteStore: Store {
   }
 
   /// Closes the store in order. It must not be used afterwards.
-  public func close() throws(StoreError) {
+  package func close() throws(StoreError) {
     guard !hasClosed else { return }
     hasClosed = true
     checkpoints.finish()
@@ -289,11 +289,11 @@ public final class SQLiteStore: Store {
   }
 
   /// The store's path and sizes.
-  public var status: StoreStatus {
+  package var status: StoreStatus {
     StoreStatus(
       path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(logBytes), isFull: isFull)
   }
 
   /// Lets the next compactions forget these identities.
-  public func forget(_ tags: Set<Tag>) { upkeepWork.forget(tags) }
+  package func forget(_ tags: Set<Tag>) { upkeepWork.forget(tags) }
 }

@@ -7,7 +7,7 @@
 #endif
 
 /// Ends a single connection of a socket that has many, which libzmq has no call for.
-public enum ConnectionCut {
+package enum ConnectionCut {
   /// Shuts the connection down in both directions. libzmq then notices, closes it and reports it to
   /// ``SocketEvents``.
   ///
@@ -18,7 +18,7 @@ public enum ConnectionCut {
   /// - Parameter fileDescriptor: from ``Message/sourceFileDescriptor`` or ``SocketEvent``.
   /// - Returns: whether there was a connection to cut.
   @discardableResult
-  public static func shutdownConnection(fileDescriptor: Int32) -> Bool {
+  package static func shutdownConnection(fileDescriptor: Int32) -> Bool {
     guard isConnectedStream(fileDescriptor) else { return false }
     return shutdown(fileDescriptor, Int32(SHUT_RDWR)) == 0
   }

@@ -12,7 +12,7 @@ import CZMQ
 ///
 /// Sockets keep their context alive. When the last reference is gone, the context ends; it first waits while closed
 /// sockets linger to send. Sockets do not linger unless asked to.
-public final class Context: Sendable {
+package final class Context: Sendable {
   // SAFETY: a context handle may be used from any thread; it is valid until `deinit`.
   nonisolated(unsafe) let handle: UnsafeMutableRawPointer
 
@@ -22,7 +22,7 @@ public final class Context: Sendable {
   ///   - ioThreads: threads that move bytes, 1 or more; one serves about 1 GB/s.
   ///   - maximumSockets: sockets that may be open at the same time, 1 to 65,535; monitors count too.
   /// - Throws: `EINVAL` for a number out of range, `EMFILE` if no file descriptors are left.
-  public init(ioThreads: Int = 1, maximumSockets: Int = 1023) throws(ZeroMQError) {
+  package init(ioThreads: Int = 1, maximumSockets: Int = 1023) throws(ZeroMQError) {
     LibraryRandomness.seedOnce()
     guard let handle = zmq_ctx_new() else { throw .last("zmq_ctx_new") }
     self.handle = handle
@@ -38,12 +38,12 @@ public final class Context: Sendable {
 
   /// Makes every call on every socket of this context fail with an error whose ``ZeroMQError/isShutdown`` is true,
   /// including polls that are waiting now. Callable from any thread, any number of times.
-  public func shutdown() {
+  package func shutdown() {
     zmq_ctx_shutdown(handle)
   }
 
   /// The version of the loaded library, as in `4.3.4`.
-  public static var libraryVersion: String {
+  package static var libraryVersion: String {
     var major: Int32 = 0
     var minor: Int32 = 0
     var patch: Int32 = 0

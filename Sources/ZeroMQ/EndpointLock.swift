@@ -9,7 +9,7 @@ import CZMQ
 #endif
 
 /// Why an endpoint could not be locked.
-public enum EndpointLockError: Error, Equatable, Sendable {
+package enum EndpointLockError: Error, Equatable, Sendable {
   /// A living process holds the lock; its process id, if the lock file states it.
   case held(path: String, byProcess: Int32?)
   /// The lock file could not be opened, locked or written.
@@ -17,7 +17,7 @@ public enum EndpointLockError: Error, Equatable, Sendable {
 }
 
 extension EndpointLockError: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .held(let path, let process):
       "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"). Stop it, or choose another path."
@@ -31,18 +31,18 @@ extension EndpointLockError: CustomStringConvertible {
 /// libzmq lets a second process silently take over a bound path. The system drops the lock however its holder dies,
 /// so a leftover lock file is no obstacle. The lock is released when this value ends, after the socket is closed;
 /// that also removes the socket's file, which libzmq leaves behind.
-public struct EndpointLock: ~Copyable, Sendable {
+package struct EndpointLock: ~Copyable, Sendable {
   /// The path of the socket, as given.
-  public let socketPath: String
+  package let socketPath: String
   /// The path of the lock file.
-  public var path: String { Self.lockPath(socketPath) }
+  package var path: String { Self.lockPath(socketPath) }
   private let fileDescriptor: Int32
 
   /// Locks the path for this process.
   ///
   /// - Parameter path: the path of the socket, without `ipc://`.
   /// - Throws: ``EndpointLockError``.
-  public static func acquire(_ path: String) throws(EndpointLockError) -> EndpointLock {
+  package static func acquire(_ path: String) throws(EndpointLockError) -> EndpointLock {
     let lockPath = lockPath(path)
     while true {
       let file = czmq_open_lock_file(lockPath)
@@ -85,7 +85,7 @@ public struct EndpointLock: ~Copyable, Sendable {
   }
 
   /// Releases the lock now.
-  public consuming func release() {}
+  package consuming func release() {}
 
   private borrowing func writeProcessNumber() throws(EndpointLockError) {
     let text = Array("\(getpid())\n".utf8)

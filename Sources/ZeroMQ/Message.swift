@@ -3,11 +3,11 @@ public import CZMQ
 /// One frame. It is made once and reused for any number of receives without allocating.
 ///
 /// Belongs to one thread at a time, like the sockets it is used with.
-public struct Message: ~Copyable {
+@usableFromInline package struct Message: ~Copyable {
   @usableFromInline let pointer: UnsafeMutablePointer<zmq_msg_t>
 
   /// Makes an empty message, to be received into.
-  public init() {
+  package init() {
     pointer = .allocate(capacity: 1)
     zmq_msg_init(pointer)
   }
@@ -16,12 +16,12 @@ public struct Message: ~Copyable {
   /// ``Socket/send(sharing:to:)``.
   ///
   /// - Throws: `ENOMEM`.
-  public init(copying bytes: UnsafeRawBufferPointer) throws(ZeroMQError) { pointer = try Self.copy(bytes) }
+  package init(copying bytes: UnsafeRawBufferPointer) throws(ZeroMQError) { pointer = try Self.copy(bytes) }
 
   /// Makes a message with a copy of the bytes.
   ///
   /// - Throws: `ENOMEM`.
-  public init(copying bytes: [UInt8]) throws(ZeroMQError) {
+  package init(copying bytes: [UInt8]) throws(ZeroMQError) {
     pointer = try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in
       try Self.copy(UnsafeRawBufferPointer(buffer))
     }
@@ -33,14 +33,14 @@ public struct Message: ~Copyable {
   }
 
   /// The length of the frame, in bytes.
-  @inlinable public var byteCount: Int { zmq_msg_size(pointer) }
+  @inlinable package var byteCount: Int { zmq_msg_size(pointer) }
 
   /// Whether another frame of the same message follows.
-  @inlinable public var hasMore: Bool { zmq_msg_more(pointer) != 0 }
+  @inlinable package var hasMore: Bool { zmq_msg_more(pointer) != 0 }
 
   /// The bytes, valid only inside the call.
   @inlinable
-  public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+  package borrowing func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(unsafeBytes)
@@ -49,20 +49,20 @@ public struct Message: ~Copyable {
   /// The bytes in place: valid until this message is received into, sent or destroyed. For loops where a closure is
   /// in the way; do not keep a copy of the pointer.
   @inlinable
-  public var unsafeBytes: UnsafeRawBufferPointer {
+  package var unsafeBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: zmq_msg_data(pointer), count: zmq_msg_size(pointer))
   }
 
   /// The file descriptor of the connection that delivered this message, for ``ConnectionCut``; nil for `inproc://`
   /// and for messages that were not received. Costs a text lookup: read it once per connection, not per message.
-  public var sourceFileDescriptor: Int32? {
+  package var sourceFileDescriptor: Int32? {
     let number = zmq_msg_get(pointer, ZMQ_SRCFD)
     return number >= 0 ? number : nil
   }
 
   /// The network address (without port) of the peer that sent this message; nil where there is none, and empty or
   /// nil for `ipc://`.
-  public var peerAddress: String? {
+  package var peerAddress: String? {
     zmq_msg_gets(pointer, "Peer-Address").map { String(cString: $0) }
   }
 

@@ -11,7 +11,7 @@ import CZMQGuard
 ///
 /// The context must have one I/O thread. CURVE encryption hides part boundaries: there a part looks like a message.
 /// Safe on any thread; must outlive the sockets that were bound under it.
-public final class MessageGuard: Sendable {
+package final class MessageGuard: Sendable {
   /// Nil if all guards are in use; then nothing is guarded.
   private let number: Int32?
 
@@ -20,7 +20,7 @@ public final class MessageGuard: Sendable {
   /// - Parameters:
   ///   - maximumParts: parts of one message, at least 1.
   ///   - maximumBytes: bytes of all parts of one message together.
-  public init(maximumParts: Int, maximumBytes: Int) {
+  package init(maximumParts: Int, maximumBytes: Int) {
     let number = czmq_guard_open(UInt32(clamping: max(maximumParts, 1)), UInt64(clamping: maximumBytes))
     self.number = number < 0 ? nil : number
   }
@@ -28,10 +28,10 @@ public final class MessageGuard: Sendable {
   deinit { if let number { czmq_guard_close(number) } }
 
   /// Connections that were ended because a message exceeded a bound, or because they spoke ZMTP 1 or 2.
-  public var cutConnections: UInt64 { number.map(czmq_guard_cut) ?? 0 }
+  package var cutConnections: UInt64 { number.map(czmq_guard_cut) ?? 0 }
 
   /// Connections that were closed on arrival because hardly any file descriptors were left.
-  public var refusedConnections: UInt64 { number.map(czmq_guard_refused) ?? 0 }
+  package var refusedConnections: UInt64 { number.map(czmq_guard_refused) ?? 0 }
 
   /// - Returns: whether libzmq listens under this guard.
   fileprivate func whileBinding(_ bind: () throws(ZeroMQError) -> Void) throws(ZeroMQError) -> Bool {
@@ -56,7 +56,7 @@ extension Socket {
   /// - Returns: whether the guard works. It does on Linux, where libzmq calls the C library by symbols that a
   ///   program may define itself. It does not on other systems, or where libzmq was loaded before the program's own
   ///   code.
-  public borrowing func bind(_ endpoint: String, guardedBy messages: MessageGuard) throws(ZeroMQError) -> Bool {
+  package borrowing func bind(_ endpoint: String, guardedBy messages: MessageGuard) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
     try Self.checkPath(of: endpoint)
     return try messages.whileBinding { () throws(ZeroMQError) in

@@ -9,16 +9,16 @@ import CZMQ
 #endif
 
 /// What a socket or a file descriptor is ready for.
-public struct Readiness: OptionSet, Hashable, Sendable {
-  public let rawValue: Int16
-  public init(rawValue: Int16) { self.rawValue = rawValue }
+package struct Readiness: OptionSet, Hashable, Sendable {
+  package let rawValue: Int16
+  package init(rawValue: Int16) { self.rawValue = rawValue }
 
   /// A receive, or a read, would succeed.
-  public static let readable = Readiness(rawValue: Int16(ZMQ_POLLIN))
+  package static let readable = Readiness(rawValue: Int16(ZMQ_POLLIN))
   /// A send, or a write, would succeed.
-  public static let writable = Readiness(rawValue: Int16(ZMQ_POLLOUT))
+  package static let writable = Readiness(rawValue: Int16(ZMQ_POLLOUT))
   /// On file descriptors only: an error occurred or the other side is gone.
-  public static let failed = Readiness(rawValue: Int16(ZMQ_POLLERR))
+  package static let failed = Readiness(rawValue: Int16(ZMQ_POLLERR))
 }
 
 /// Waits for many sockets and file descriptors together. Belongs to the thread of its sockets.
@@ -29,9 +29,9 @@ public struct Readiness: OptionSet, Hashable, Sendable {
 /// asked once before the wait, because its own use may have consumed the signal of something new, and after the
 /// wait only if it was signalled. Event readers are read to their end by contract, so they are never asked before
 /// the wait.
-public struct Poller: ~Copyable {
+package struct Poller: ~Copyable {
   /// The position of a socket or file descriptor in its poller. After ``remove(_:)`` it reads as not ready.
-  public struct Slot: Hashable, Sendable {
+  package struct Slot: Hashable, Sendable {
     let index: Int
     let generation: UInt32
   }
@@ -51,25 +51,25 @@ public struct Poller: ~Copyable {
   private var entries: [Entry] = []
 
   /// Makes a poller without sockets.
-  public init() {}
+  package init() {}
 
   /// Adds a socket, to be polled for `interest`.
-  public mutating func add(_ socket: borrowing Socket, for interest: Readiness = .readable) -> Slot {
+  package mutating func add(_ socket: borrowing Socket, for interest: Readiness = .readable) -> Slot {
     // A socket without a descriptor ended with its context; `wait` reports that when it asks the socket.
     insert((try? socket.fileDescriptor()) ?? -1, interest, socket.core)
   }
 
   /// Adds a file descriptor, to be polled for `interest`.
-  public mutating func add(fileDescriptor: Int32, for interest: Readiness = .readable) -> Slot {
+  package mutating func add(fileDescriptor: Int32, for interest: Readiness = .readable) -> Slot {
     insert(fileDescriptor, interest, nil)
   }
 
   /// Adds a wakeup. When it is ready, call ``Wakeup/clear()``, then look at what the other thread left.
-  public mutating func add(_ wakeup: Wakeup) -> Slot { add(fileDescriptor: wakeup.fileDescriptor) }
+  package mutating func add(_ wakeup: Wakeup) -> Slot { add(fileDescriptor: wakeup.fileDescriptor) }
 
   /// Adds the events of a socket. When they are ready, call ``SocketEvents/next()`` until it returns nil; leftover
   /// events are not reported again.
-  public mutating func add(_ events: borrowing SocketEvents) -> Slot {
+  package mutating func add(_ events: borrowing SocketEvents) -> Slot {
     let slot = add(events.reader)
     entries[slot.index].isReadToEnd = true
     // The first wait reports events that arrived before this call.
@@ -78,7 +78,7 @@ public struct Poller: ~Copyable {
   }
 
   /// Changes what the slot is polled for; an empty set is allowed.
-  public mutating func change(_ slot: Slot, to interest: Readiness) {
+  package mutating func change(_ slot: Slot, to interest: Readiness) {
     guard isCurrent(slot) else { return }
     entries[slot.index].interest = interest
     entries[slot.index].found = []
@@ -86,7 +86,7 @@ public struct Poller: ~Copyable {
   }
 
   /// Stops polling the slot's socket or file descriptor.
-  public mutating func remove(_ slot: Slot) {
+  package mutating func remove(_ slot: Slot) {
     guard isCurrent(slot) else { return }
     entries[slot.index] = Entry(generation: slot.generation &+ 1)
     signals[slot.index].fd = -1
@@ -98,7 +98,7 @@ public struct Poller: ~Copyable {
   /// - Returns: the number of ready slots.
   /// - Throws: `ETERM` after ``Context/shutdown()``, `EBADF`… for a descriptor that was closed without being
   ///   removed.
-  public mutating func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
+  package mutating func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
     var ready = 0
     for index in entries.indices {
       guard let core = entries[index].core else { continue }
@@ -122,13 +122,13 @@ public struct Poller: ~Copyable {
   }
 
   /// What the last ``wait(timeoutMilliseconds:)`` found; empty for a removed slot.
-  public func readiness(of slot: Slot) -> Readiness { isCurrent(slot) ? entries[slot.index].found : [] }
+  package func readiness(of slot: Slot) -> Readiness { isCurrent(slot) ? entries[slot.index].found : [] }
 
   /// Whether the last ``wait(timeoutMilliseconds:)`` found the slot readable.
-  public func isReadable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.readable) }
+  package func isReadable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.readable) }
 
   /// Whether the last ``wait(timeoutMilliseconds:)`` found the slot writable.
-  public func isWritable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.writable) }
+  package func isWritable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.writable) }
 
   /// - Returns: the number of slots that became ready.
   private mutating func waitForSignals(milliseconds: Int) throws(ZeroMQError) -> Int {
@@ -194,7 +194,7 @@ extension Readiness {
 extension Socket {
   /// Waits for this socket alone, in milliseconds; negative: no limit. See ``Poller/wait(timeoutMilliseconds:)``.
   /// For tools and tests.
-  public borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
+  package borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
     var poller = Poller()
     _ = poller.add(self, for: interest)

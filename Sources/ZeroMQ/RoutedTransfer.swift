@@ -1,7 +1,7 @@
-public import CZMQ
+import CZMQ
 
 /// The result of receiving from a `router`.
-public enum RoutedReception: Equatable, Sendable {
+package enum RoutedReception: Equatable, Sendable {
   /// One message of one frame was received; the id and the message are filled in.
   case received
   /// Nothing is waiting.
@@ -10,7 +10,7 @@ public enum RoutedReception: Equatable, Sendable {
   case rejected(Rejection)
 
   /// How a message was malformed.
-  public enum Rejection: Equatable, Sendable {
+  package enum Rejection: Equatable, Sendable {
     /// The connection's routing id has more than ``RoutingID/maximumByteCount`` bytes; it cannot be answered.
     case routingIDTooLong
     /// More than one frame followed the routing id; the id is filled in.
@@ -24,7 +24,7 @@ extension Socket {
   ///
   /// Messages of another form are read to their end here, so that no frame of an untrusted peer can pass as an id.
   @inlinable
-  public borrowing func receive(
+  package borrowing func receive(
     from id: inout RoutingID, into message: inout Message
   ) throws(ZeroMQError) -> RoutedReception {
     assert(isOnItsThread)
@@ -58,7 +58,7 @@ extension Socket {
 
   /// On a `router`: sends a copy of the bytes as one frame to one connection; never waits, never allocates.
   @inlinable @discardableResult
-  public borrowing func send(
+  package borrowing func send(
     _ bytes: UnsafeRawBufferPointer, to id: RoutingID
   ) throws(ZeroMQError) -> SendOutcome {
     let addressed = try sendAddress(id)
@@ -67,14 +67,14 @@ extension Socket {
 
   /// On a `router`: sends a copy of the bytes as one frame to one connection; never waits.
   @inlinable @discardableResult
-  public borrowing func send(_ bytes: [UInt8], to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
+  package borrowing func send(_ bytes: [UInt8], to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
     try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in try send(UnsafeRawBufferPointer(buffer), to: id)
     }
   }
 
   /// On a `router`: sends the message to one connection and keeps it for further sends; never waits.
   @inlinable @discardableResult
-  public borrowing func send(sharing message: borrowing Message, to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
+  package borrowing func send(sharing message: borrowing Message, to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
     let addressed = try sendAddress(id)
     return addressed == .sent ? try send(sharing: message, .dontWait) : addressed
   }

@@ -3,9 +3,9 @@
 /// A connection names itself before it has proved anything, so a routing id is a return address and never an
 /// identity. libzmq allows 255 bytes. Bindbus uses 16, a ROUTER assigns ids of 5, and longer ones are rejected on
 /// receipt.
-public struct RoutingID: Hashable, Sendable {
+@usableFromInline package struct RoutingID: Hashable, Sendable {
   /// The longest id, in bytes.
-  public static let maximumByteCount = 16
+  package static let maximumByteCount = 16
 
   /// The bytes in memory order; those past `length` are zero, so that equality can compare the words.
   @usableFromInline let words: (UInt64, UInt64)
@@ -19,7 +19,7 @@ public struct RoutingID: Hashable, Sendable {
   }
 
   /// Makes an id of these bytes; nil unless there are 1 to 16.
-  public init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     guard 1...Self.maximumByteCount ~= bytes.count else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
     withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
@@ -27,37 +27,37 @@ public struct RoutingID: Hashable, Sendable {
   }
 
   /// Makes an id of these bytes; nil unless there are 1 to 16.
-  public init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard let id = bytes.withUnsafeBytes({ RoutingID($0) }) else { return nil }
     self = id
   }
 
   /// Makes an id of 16 bytes of the system's randomness. The first is not zero: ids that begin with zero are
   /// reserved for the ROUTER.
-  public static func random() -> RoutingID {
+  package static func random() -> RoutingID {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)
   }
 
   /// Makes an id of 16 bytes of the given randomness, the first not zero.
-  public static func random(using generator: inout some RandomNumberGenerator) -> RoutingID {
+  package static func random(using generator: inout some RandomNumberGenerator) -> RoutingID {
     var words: (UInt64, UInt64) = (generator.next(), generator.next())
     withUnsafeMutableBytes(of: &words) { $0[0] = UInt8.random(in: 1...255, using: &generator) }
     return RoutingID(words: words, length: UInt8(maximumByteCount))
   }
 
   /// The length of the id, 1 to 16 bytes.
-  @inlinable public var byteCount: Int { Int(length) }
+  @inlinable package var byteCount: Int { Int(length) }
 
   /// Whether a ROUTER assigned it because the connection did not name itself; such ids can be guessed.
-  @inlinable public var isGivenByRouter: Bool { withBytes { $0[0] == 0 } }
+  @inlinable package var isGivenByRouter: Bool { withBytes { $0[0] == 0 } }
 
   /// A copy of the bytes.
-  public var bytes: [UInt8] { withBytes { Array($0) } }
+  package var bytes: [UInt8] { withBytes { Array($0) } }
 
   /// The bytes, valid only inside the call.
   @inlinable
-  public func withBytes<Result, Failure: Error>(
+  package func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try withUnsafeBytes(of: words) { (all: UnsafeRawBufferPointer) throws(Failure) -> Result in
@@ -66,13 +66,13 @@ public struct RoutingID: Hashable, Sendable {
   }
 
   @inlinable
-  public static func == (left: RoutingID, right: RoutingID) -> Bool {
+  package static func == (left: RoutingID, right: RoutingID) -> Bool {
     left.words == right.words && left.length == right.length
   }
 
   /// Hashes all bytes: untrusted peers choose them, and must not be able to make a table degenerate.
   @inlinable
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
     hasher.combine(words.1)
   }
@@ -80,7 +80,7 @@ public struct RoutingID: Hashable, Sendable {
 
 extension RoutingID: CustomStringConvertible {
   /// Two hexadecimal digits per byte.
-  public var description: String {
+  @usableFromInline package var description: String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 }

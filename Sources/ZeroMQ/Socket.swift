@@ -20,14 +20,14 @@ import CZMQ
 /// - `router`: sending to an unknown id is reported as ``SendOutcome/hostUnreachable``; a claimed id is not handed
 ///   over
 /// - `xpub`: reports every subscription, including repeated ones
-public struct Socket: ~Copyable {
+package struct Socket: ~Copyable {
   /// The pattern of a socket. `ZMQ_XPUB_MANUAL` and the request kinds are left out on purpose.
-  public enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     case dealer, router, xpub, sub, pub, pair
   }
 
   /// The pattern of this socket.
-  public let kind: Kind
+  package let kind: Kind
   /// Duplicates `core.handle`, which would cost a load and a check per message.
   @usableFromInline let handle: UnsafeMutableRawPointer
   let core: SocketCore
@@ -35,7 +35,7 @@ public struct Socket: ~Copyable {
   /// Makes a socket that is neither bound nor connected.
   ///
   /// - Throws: `EMFILE` past the context's number of sockets, `ETERM` after its shutdown.
-  public init(_ kind: Kind, in context: Context) throws(ZeroMQError) {
+  package init(_ kind: Kind, in context: Context) throws(ZeroMQError) {
     self.init(core: try SocketCore(kind, in: context))
   }
 
@@ -51,7 +51,7 @@ public struct Socket: ~Copyable {
   /// Closes after sending queued messages for at most this time (the context's end waits for it; negative: no
   /// limit). Without this call a socket closes when it goes out of scope, lingering as its option says. Either way
   /// libzmq finishes in the background: the endpoint is free a moment later.
-  public consuming func close(lingerMilliseconds: Int) throws(ZeroMQError) {
+  package consuming func close(lingerMilliseconds: Int) throws(ZeroMQError) {
     try set(.linger(milliseconds: lingerMilliseconds))
   }
 
@@ -61,14 +61,14 @@ public struct Socket: ~Copyable {
   /// Binding `ipc://` silently takes the path from its current owner: hold an ``EndpointLock``. A file there that
   /// is not a socket is left alone and reported as `EEXIST`.
   /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOENT`, `EINVAL`, `ENAMETOOLONG` and others.
-  public borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
+  package borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try Self.checkPath(of: endpoint)
     try retryingInterruptions("zmq_bind", endpoint) { zmq_bind(handle, endpoint) }
   }
 
   /// Begins to connect; only ``SocketEvents`` reports whether that succeeded.
-  public borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
+  package borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_connect", endpoint) { zmq_connect(handle, endpoint) }
   }
@@ -78,35 +78,35 @@ public struct Socket: ~Copyable {
   ///
   /// The connections end while the socket continues to be polled.
   /// - Throws: `ENOENT` if not bound.
-  public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
+  package borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_unbind", endpoint) { zmq_unbind(handle, endpoint) }
   }
 
   /// Ends the connection to this endpoint, while the socket continues to be polled.
   /// - Throws: `ENOENT` if there is none.
-  public borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
+  package borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_disconnect", endpoint) { zmq_disconnect(handle, endpoint) }
   }
 
   /// On a `sub`: subscribes to messages that begin with these bytes. Subscribing twice needs unsubscribing twice.
-  public borrowing func subscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
+  package borrowing func subscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
     try core.setBytes(ZMQ_SUBSCRIBE, prefix, "ZMQ_SUBSCRIBE")
   }
 
   /// On a `sub`: subscribes to messages that begin with these bytes. Subscribing twice needs unsubscribing twice.
-  public borrowing func subscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
+  package borrowing func subscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
     try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try subscribe(UnsafeRawBufferPointer(bytes)) }
   }
 
   /// On a `sub`: undoes one ``subscribe(_:)-(UnsafeRawBufferPointer)`` of the same bytes.
-  public borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
+  package borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
     try core.setBytes(ZMQ_UNSUBSCRIBE, prefix, "ZMQ_UNSUBSCRIBE")
   }
 
   /// On a `sub`: undoes one ``subscribe(_:)-([UInt8])`` of the same bytes.
-  public borrowing func unsubscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
+  package borrowing func unsubscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
     try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try unsubscribe(UnsafeRawBufferPointer(bytes)) }
   }
 

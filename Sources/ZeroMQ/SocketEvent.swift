@@ -1,9 +1,9 @@
 import CZMQ
 
 /// An event of a connection or a listener of a socket.
-public struct SocketEvent: Equatable, Sendable {
+package struct SocketEvent: Equatable, Sendable {
   /// The kind of event.
-  public enum Change: Equatable, Sendable {
+  package enum Change: Equatable, Sendable {
     case listening(fileDescriptor: Int32)
     case bindFailed(code: Int32)
     case accepted(fileDescriptor: Int32)
@@ -24,7 +24,7 @@ public struct SocketEvent: Equatable, Sendable {
   }
 
   /// Why a handshake failed.
-  public enum HandshakeFailure: Equatable, Sendable {
+  package enum HandshakeFailure: Equatable, Sendable {
     /// The connection broke, or the handshake timed out.
     case broken(code: Int32)
     /// The other side violated the protocol; libzmq's own number.
@@ -34,9 +34,9 @@ public struct SocketEvent: Equatable, Sendable {
   }
 
   /// The kind of event, with its details.
-  public let change: Change
+  package let change: Change
   /// The endpoint of the event, as libzmq writes it.
-  public let endpoint: String
+  package let endpoint: String
 
   /// Reads the two frames in which libzmq reports an event; nil if they are malformed.
   init?(head: UnsafeRawBufferPointer, endpoint: String) {

@@ -5,13 +5,13 @@ import CZMQ
 /// A socket has at most one of these: a second one takes over and the first receives no more events. Events are
 /// neither dropped nor bounded (a bound would stop libzmq's I/O thread, and closing would then hang), so read them
 /// in every turn.
-public struct SocketEvents: ~Copyable {
+package struct SocketEvents: ~Copyable {
   let reader: Socket
   private let core: SocketCore
   private var frame = Message()
 
   /// Receives events from now on: make it before ``Socket/bind(_:)`` or ``Socket/connect(_:)``.
-  public init(of socket: borrowing Socket) throws(ZeroMQError) {
+  package init(of socket: borrowing Socket) throws(ZeroMQError) {
     let core = socket.core
     let reader = try core.makeMonitorReader()
     try reader.set(.receiveHighWaterMark(messages: 0))
@@ -28,7 +28,7 @@ public struct SocketEvents: ~Copyable {
   deinit { core.stopMonitoring() }
 
   /// The oldest unread event; nil when there is none. Never waits.
-  public mutating func next() throws(ZeroMQError) -> SocketEvent? {
+  package mutating func next() throws(ZeroMQError) -> SocketEvent? {
     while try reader.receive(into: &frame) {
       var head: UInt64 = 0
       let length = frame.withBytes { bytes in

@@ -3,7 +3,7 @@ import CZMQ
 /// A setting of a socket, with its unit in its name. Unless stated otherwise it applies to connections made
 /// afterwards, so set it before ``Socket/bind(_:)`` and ``Socket/connect(_:)``. A value out of range is refused as
 /// `EINVAL`.
-public enum SocketOption: Equatable, Sendable {
+package enum SocketOption: Equatable, Sendable {
   /// Messages queued for sending per connection; 0: no limit. At the limit a `pub` silently drops messages; other
   /// kinds block.
   case sendHighWaterMark(messages: Int)
@@ -109,10 +109,10 @@ extension SocketOption.Setting {
 
 extension Socket {
   /// Sets an option.
-  public borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
+  package borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
 
   /// Sets the options in this order; stops at the first that is refused.
-  public borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
+  package borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
     for option in options { try core.set(option) }
   }
 }

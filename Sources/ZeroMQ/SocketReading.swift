@@ -1,7 +1,7 @@
 import CZMQ
 
 /// A number that can be read from a socket, in the unit in its name.
-public enum SocketNumber: Equatable, Sendable {
+package enum SocketNumber: Equatable, Sendable {
   case sendHighWaterMarkMessages, receiveHighWaterMarkMessages
   /// -1: any size.
   case maximumMessageSizeBytes
@@ -38,31 +38,33 @@ public enum SocketNumber: Equatable, Sendable {
 
 extension Socket {
   /// Reads a number, in the unit in its name.
-  public borrowing func read(_ number: SocketNumber) throws(ZeroMQError) -> Int {
+  package borrowing func read(_ number: SocketNumber) throws(ZeroMQError) -> Int {
     if number == .maximumMessageSizeBytes { return Int(try value(number.number, Int64(0), "\(number)")) }
     return Int(try value(number.number, Int32(0), "\(number)"))
   }
 
   /// The endpoint of the last ``bind(_:)`` or ``connect(_:)``, with the port or path that was chosen; empty before
   /// either.
-  public borrowing func lastEndpoint() throws(ZeroMQError) -> String {
+  package borrowing func lastEndpoint() throws(ZeroMQError) -> String {
     String(decoding: try bytes(ZMQ_LAST_ENDPOINT, upTo: 512, "lastEndpoint").prefix { $0 != 0 }, as: UTF8.self)
   }
 
   /// The id under which this socket connects; nil if the `router` assigns one.
-  public borrowing func routingID() throws(ZeroMQError) -> RoutingID? {
+  package borrowing func routingID() throws(ZeroMQError) -> RoutingID? {
     RoutingID(try bytes(ZMQ_ROUTING_ID, upTo: 255, "routingID"))
   }
 
   /// Becomes readable when ``events()`` may have changed. It is edge-triggered, so read ``events()`` after each use
   /// of the socket before waiting for it. ``Poller`` does that by itself.
-  public borrowing func fileDescriptor() throws(ZeroMQError) -> Int32 { try value(ZMQ_FD, Int32(-1), "fileDescriptor") }
+  package borrowing func fileDescriptor() throws(ZeroMQError) -> Int32 {
+    try value(ZMQ_FD, Int32(-1), "fileDescriptor")
+  }
 
   /// Whether a receive or a send would succeed now.
-  public borrowing func events() throws(ZeroMQError) -> Readiness { try core.events() }
+  package borrowing func events() throws(ZeroMQError) -> Readiness { try core.events() }
 
   /// libzmq's own number of the kind, as the library reports it.
-  public borrowing func type() throws(ZeroMQError) -> Int32 { try value(ZMQ_TYPE, Int32(-1), "type") }
+  package borrowing func type() throws(ZeroMQError) -> Int32 { try value(ZMQ_TYPE, Int32(-1), "type") }
 
   private borrowing func value<Value: FixedWidthInteger>(
     _ number: Int32, _ initial: Value, _ name: String

@@ -13,9 +13,9 @@ import Dispatch
 ///
 /// The thread runs until its body returns, even without references to this object. End the body by a flag and a
 /// ``Wakeup``, or by ``Context/shutdown()``.
-public final class SocketThread: Sendable {
+package final class SocketThread: Sendable {
   /// The name of the thread.
-  public let name: String
+  package let name: String
   private let running: DispatchGroup
 
   /// Starts the thread.
@@ -24,7 +24,7 @@ public final class SocketThread: Sendable {
   ///   - name: shown by debuggers and `top -H`, which have room for the first 15 bytes only.
   ///   - body: runs once; its sockets, pollers and messages are closed when it returns.
   /// - Throws: `EAGAIN` when the system has no thread left.
-  public init(name: String, body: @escaping @Sendable () -> Void) throws(ZeroMQError) {
+  package init(name: String, body: @escaping @Sendable () -> Void) throws(ZeroMQError) {
     self.name = name
     let running = DispatchGroup()
     self.running = running
@@ -42,7 +42,7 @@ public final class SocketThread: Sendable {
   ///
   /// - Parameter timeoutMilliseconds: negative: no limit.
   /// - Returns: false if the body still runs after the timeout.
-  public func join(timeoutMilliseconds: Int) -> Bool {
+  package func join(timeoutMilliseconds: Int) -> Bool {
     let deadline: DispatchTime = timeoutMilliseconds < 0 ? .distantFuture : .now() + .milliseconds(timeoutMilliseconds)
     return running.wait(timeout: deadline) == .success
   }

@@ -1,18 +1,18 @@
 public import CZMQ
 
 /// Options of a send.
-public struct SendFlags: OptionSet, Sendable {
-  public let rawValue: Int32
-  @inlinable public init(rawValue: Int32) { self.rawValue = rawValue }
+@usableFromInline package struct SendFlags: OptionSet, Sendable {
+  @usableFromInline package let rawValue: Int32
+  @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// Return immediately when the queue is full.
-  @inlinable public static var dontWait: SendFlags { SendFlags(rawValue: ZMQ_DONTWAIT) }
+  @inlinable package static var dontWait: SendFlags { SendFlags(rawValue: ZMQ_DONTWAIT) }
   /// Another frame of the same message follows.
-  @inlinable public static var sendMore: SendFlags { SendFlags(rawValue: ZMQ_SNDMORE) }
+  @inlinable package static var sendMore: SendFlags { SendFlags(rawValue: ZMQ_SNDMORE) }
 }
 
 /// The result of a send.
-public enum SendOutcome: Equatable, Sendable {
+package enum SendOutcome: Equatable, Sendable {
   /// Queued. Arrival is not guaranteed.
   case sent
   /// The queue is full, or no peer is connected yet; nothing was sent.
@@ -24,7 +24,7 @@ public enum SendOutcome: Equatable, Sendable {
 extension Socket {
   /// Sends a copy of the bytes as one frame. Signals do not interrupt it.
   @inlinable @discardableResult
-  public borrowing func send(
+  package borrowing func send(
     _ bytes: UnsafeRawBufferPointer, _ flags: SendFlags = .dontWait
   ) throws(ZeroMQError) -> SendOutcome {
     assert(isOnItsThread)
@@ -36,14 +36,14 @@ extension Socket {
 
   /// Sends a copy of the bytes as one frame.
   @inlinable @discardableResult
-  public borrowing func send(_ bytes: [UInt8], _ flags: SendFlags = .dontWait) throws(ZeroMQError) -> SendOutcome {
+  package borrowing func send(_ bytes: [UInt8], _ flags: SendFlags = .dontWait) throws(ZeroMQError) -> SendOutcome {
     try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in try send(UnsafeRawBufferPointer(buffer), flags)
     }
   }
 
   /// Sends the message without copying: it is empty afterwards if it was sent, unchanged if not.
   @inlinable @discardableResult
-  public borrowing func send(
+  package borrowing func send(
     _ message: inout Message, _ flags: SendFlags = .dontWait
   ) throws(ZeroMQError) -> SendOutcome {
     assert(isOnItsThread)
@@ -55,7 +55,7 @@ extension Socket {
 
   /// Sends the message and keeps it; the bytes are shared, not copied (except very short ones).
   @inlinable @discardableResult
-  public borrowing func send(
+  package borrowing func send(
     sharing message: borrowing Message, _ flags: SendFlags = .dontWait
   ) throws(ZeroMQError) -> SendOutcome {
     assert(isOnItsThread)
@@ -81,7 +81,7 @@ extension Socket {
   ///
   /// - Returns: false if nothing was waiting; the message is then empty.
   @inlinable
-  public borrowing func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
+  package borrowing func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
     while zmq_msg_recv(message.pointer, handle, ZMQ_DONTWAIT) < 0 {
       if try isNothingToReceive() { return false }
@@ -90,7 +90,7 @@ extension Socket {
   }
 
   /// Reads and drops the remaining frames of a message; the last frame stays in `message`.
-  public borrowing func discardRemainingFrames(after message: inout Message) throws(ZeroMQError) {
+  package borrowing func discardRemainingFrames(after message: inout Message) throws(ZeroMQError) {
     while message.hasMore, try receive(into: &message) {}
   }
 

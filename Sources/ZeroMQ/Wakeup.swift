@@ -12,15 +12,15 @@ import CZMQ
 ///
 /// Several signals before one ``clear()`` count as one. A signal is a system call, so the writer of a mailbox
 /// should signal only when the mailbox was empty.
-public final class Wakeup: Sendable {
+package final class Wakeup: Sendable {
   /// Becomes readable after ``signal()``. A ``Poller`` waits for it.
-  public let fileDescriptor: Int32
+  package let fileDescriptor: Int32
   private let writeDescriptor: Int32
 
   /// Opens the descriptors.
   ///
   /// - Throws: `EMFILE`, `ENFILE`.
-  public init() throws(ZeroMQError) {
+  package init() throws(ZeroMQError) {
     var reading: Int32 = -1
     var writing: Int32 = -1
     guard czmq_wakeup_open(&reading, &writing) == 0 else { throw .last("eventfd") }
@@ -35,14 +35,14 @@ public final class Wakeup: Sendable {
 
   /// Wakes the waiting thread. Callable from any thread; never waits. When the pipe is full, the waiting thread is
   /// awake anyway.
-  public func signal() {
+  package func signal() {
     var one: UInt64 = 1
     while write(writeDescriptor, &one, MemoryLayout<UInt64>.size) < 0, zmq_errno() == ErrorName.interrupted {}
   }
 
   /// Consumes all signals so far. Call it before looking at what the other thread left, or a later signal can be
   /// missed.
-  public func clear() {
+  package func clear() {
     var buffer: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     let room = fileDescriptor == writeDescriptor ? MemoryLayout<UInt64>.size : MemoryLayout.size(ofValue: buffer)
     while true {

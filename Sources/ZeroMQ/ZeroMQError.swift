@@ -4,32 +4,32 @@ import CZMQ
 ///
 /// Ordinary outcomes (nothing to read, a full queue, a disconnected peer) are values, not errors: see
 /// ``SendOutcome`` and ``Socket/receive(into:)``.
-public struct ZeroMQError: Error, Hashable, Sendable {
+package struct ZeroMQError: Error, Hashable, Sendable {
   /// The `errno` number, libzmq's own numbers included.
-  public let code: Int32
+  package let code: Int32
   /// The function that failed, as in `zmq_bind`.
-  public let call: String
+  package let call: String
   /// The endpoint, option or path that the call was about; empty if there is none.
-  public let subject: String
+  package let subject: String
 
   /// Makes an error from its parts.
-  public init(code: Int32, call: String, subject: String = "") {
+  package init(code: Int32, call: String, subject: String = "") {
     self.code = code
     self.call = call
     self.subject = subject
   }
 
   /// The symbolic name of the number, as in `EADDRINUSE`; `E` and the number if the name is not known here.
-  public var name: String { ErrorName.of(code) }
+  package var name: String { ErrorName.of(code) }
 
   /// The library's own text for the number.
-  public var message: String { String(cString: zmq_strerror(code)) }
+  package var message: String { String(cString: zmq_strerror(code)) }
 
   /// The remedy, if one is known.
-  public var hint: String? { ErrorHint.of(code) }
+  package var hint: String? { ErrorHint.of(code) }
 
   /// Whether the context was shut down: the normal end of a socket thread.
-  public var isShutdown: Bool { code == ErrorName.contextTerminated }
+  package var isShutdown: Bool { code == ErrorName.contextTerminated }
 
   /// The error of the call that has just failed on this thread; make it before another call can change `errno`.
   static func last(_ call: String, _ subject: String = "") -> ZeroMQError {
@@ -40,14 +40,14 @@ public struct ZeroMQError: Error, Hashable, Sendable {
 
 extension ZeroMQError: CustomStringConvertible {
   /// One or two sentences: `zmq_bind tcp://127.0.0.1:80: Permission denied (EACCES). Choose …`.
-  public var description: String {
+  package var description: String {
     let operation = subject.isEmpty ? call : "\(call) \(subject)"
     let cure = hint.map { ". \($0)" } ?? ""
     return "\(operation): \(message) (\(name))\(cure)"
   }
 
   /// The description without its final full stop, to be embedded in a longer sentence.
-  public var clause: String { description.hasSuffix(".") ? String(description.dropLast()) : description }
+  package var clause: String { description.hasSuffix(".") ? String(description.dropLast()) : description }
 }
 
 /// Repeats the call while signals interrupt it; throws other errors.

@@ -92,7 +92,7 @@ struct Serve: ParsableCommand {
     }
     if durability != .memory, let path = storeChoice.path(for: options.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
-      options.store = { () throws(StoreError) in try SQLiteStore.open(path: path, durability: grade) }
+      options.store = .sqlite(at: path, durability: grade)
     }
     let web = webChoice.options(isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: options.listen.first))
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }

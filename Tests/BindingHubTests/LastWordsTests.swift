@@ -87,7 +87,7 @@ struct LastWordsTests {
     options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
     // A silent peer stays listed for this long.
     options.leaseMilliseconds = 60_000
-    options.store = { () throws(StoreError) in HaltingStore(halt) }
+    options.store = HubStore { () throws(StoreError) in HaltingStore(halt) }
     let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     defer { hub.stop() }

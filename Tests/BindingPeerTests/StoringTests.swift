@@ -93,7 +93,7 @@ struct StoringTests {
     var options = HubOptions()
     options.listen = []
     let gate = gate
-    options.store = { () throws(StoreError) in GatedStore(gate) }
+    options.store = HubStore { () throws(StoreError) in GatedStore(gate) }
     hub = try Hub(options: options)
     try hub.start()
     desk = Peer(name: "desk", hub: hub)

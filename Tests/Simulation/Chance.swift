@@ -1,11 +1,11 @@
 /// The only source of chance in a simulated world (SplitMix64): the same seed makes the same history.
-public struct Chance: RandomNumberGenerator, Sendable {
+package struct Chance: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   /// Creates the sequence of one seed.
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -14,13 +14,13 @@ public struct Chance: RandomNumberGenerator, Sendable {
   }
 
   /// True with a probability of `rate` in a thousand.
-  public mutating func perMille(_ rate: Int) -> Bool { rate > 0 && Int(next() % 1_000) < rate }
+  package mutating func perMille(_ rate: Int) -> Bool { rate > 0 && Int(next() % 1_000) < rate }
 
   /// A number from 0 to `bound` - 1; 0 for bounds below 2.
-  public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
+  package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
 
   /// A number in the range.
-  public mutating func within(_ range: ClosedRange<UInt64>) -> UInt64 {
+  package mutating func within(_ range: ClosedRange<UInt64>) -> UInt64 {
     range.lowerBound + next() % (range.upperBound - range.lowerBound + 1)
   }
 }

@@ -18,17 +18,17 @@ extension FaultProfile {
 
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
-  public struct Temper: Sendable {
+  package struct Temper: Sendable {
     /// Per thousand questions: it refuses.
-    public var refusals: Int
+    package var refusals: Int
     /// Per thousand questions: it does not answer.
-    public var silences: Int
+    package var silences: Int
     /// Per thousand questions: it answers after 1.5 s to 2.5 s.
-    public var delays: Int
+    package var delays: Int
     /// Per thousand questions: its connection is cut.
-    public var cuts: Int
+    package var cuts: Int
     /// Per thousand questions: its process crashes.
-    public var crashes: Int
+    package var crashes: Int
 
     static let willing = Temper(refusals: 50, silences: 10, delays: 10, cuts: 20, crashes: 10)
     static let strict = Temper(refusals: 400, silences: 10, delays: 10, cuts: 20, crashes: 10)

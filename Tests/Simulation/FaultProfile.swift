@@ -1,109 +1,109 @@
 /// The faults that a seed injects, and how often: each class is drawn on or off, so that some seeds see one fault
 /// alone and some see all.
-public struct FaultProfile: Sendable {
+package struct FaultProfile: Sendable {
   /// Peers in the world.
-  public var peers = 3
+  package var peers = 3
   /// Models in the world.
-  public var models = 1
+  package var models = 1
   /// Per thousand frames on a publish connection: lost.
-  public var lostFrames = 0
+  package var lostFrames = 0
   /// Per thousand frames on a publish connection: delivered twice.
-  public var repeatedFrames = 0
+  package var repeatedFrames = 0
   /// Per thousand steps of an application: its connection is cut.
-  public var cuts = 0
+  package var cuts = 0
   /// Per thousand steps of an application: the hub crashes.
-  public var hubCrashes = 0
+  package var hubCrashes = 0
   /// Per thousand steps of an application: its peer crashes.
-  public var peerCrashes = 0
+  package var peerCrashes = 0
   /// Whether every second peer has an outbox that survives its crash.
-  public var hasOutboxes = false
+  package var hasOutboxes = false
   /// Per thousand steps of an application: it leaves a model and joins it again.
-  public var leaves = 0
+  package var leaves = 0
   /// Per thousand steps: the application joins one more model, which no other peer needs for long, writes to it,
   /// deletes everything and leaves it.
-  public var visits = 0
+  package var visits = 0
   /// Names of deleted fields that a model keeps; nil: unlimited.
-  public var maxDeletedNames: Int?
+  package var maxDeletedNames: Int?
   /// Whether a restarted hub has its log.
-  public var isDurable = false
+  package var isDurable = false
   /// Whether that log may lack its last batches.
-  public var losesTail = false
+  package var losesTail = false
   /// The longest that the store takes for a batch, milliseconds; 0: it answers immediately.
-  public var storeDelay: UInt64 = 0
+  package var storeDelay: UInt64 = 0
   /// Per thousand appends: the store does not know whether it stored the batch.
-  public var unknownAppends = 0
+  package var unknownAppends = 0
   /// Per thousand appends: another hub was first.
-  public var movedAppends = 0
+  package var movedAppends = 0
   /// Per thousand appends: the store is full.
-  public var fullAppends = 0
+  package var fullAppends = 0
   /// Per thousand steps of an application: its process is stopped for a while, then continues.
-  public var pauses = 0
+  package var pauses = 0
   /// Per thousand steps: one direction of a peer's connections is dead for a while.
-  public var oneWayCuts = 0
+  package var oneWayCuts = 0
   /// Published frames that wait at most for a stopped process.
-  public var queueFrames = 1_000
+  package var queueFrames = 1_000
   /// Writes that an outbox holds at most.
-  public var maxOutboxWrites = 10_000
+  package var maxOutboxWrites = 10_000
   /// Bytes of commits that a peer buffers at most during a catch-up.
-  public var maxBufferedBytes = 1_048_576
+  package var maxBufferedBytes = 1_048_576
   /// How long a silent session lives, milliseconds.
-  public var leaseMilliseconds: UInt32 = 10_000
+  package var leaseMilliseconds: UInt32 = 10_000
   /// The longest delay of a frame on the request connection, milliseconds.
-  public var requestDelay: UInt64 = 3
+  package var requestDelay: UInt64 = 3
   /// The longest delay of a frame on the publish connection, milliseconds.
-  public var publishDelay: UInt64 = 3
+  package var publishDelay: UInt64 = 3
   /// Milliseconds between two steps of an application.
-  public var pace: UInt64 = 40
+  package var pace: UInt64 = 40
   /// Length of the chaos phase, milliseconds.
-  public var chaosMilliseconds: UInt64 = 12_000
+  package var chaosMilliseconds: UInt64 = 12_000
   /// The downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
-  public var droppedFrame: Int?
+  package var droppedFrame: Int?
   /// Steps of each application.
-  public var steps = 60
+  package var steps = 60
   /// Per thousand steps of an application: the hub's process is stopped for longer than its heartbeats.
-  public var hubPauses = 0
+  package var hubPauses = 0
   /// Per thousand steps: the hub restarts and does not notice that its log lacks its last batches.
-  public var unnoticedLosses = 0
+  package var unnoticedLosses = 0
   /// Per thousand steps: an impostor speaks to the hub in the name of a peer.
-  public var impostors = 0
+  package var impostors = 0
   /// Per thousand starts of a hub that has lost commits: an impostor offers a replica that never existed.
-  public var forgedOffers = 0
+  package var forgedOffers = 0
   /// Per thousand commits of other peers: the application answers with a write.
-  public var answers = 0
+  package var answers = 0
   /// Per thousand writes: it is withdrawn soon after.
-  public var withdrawals = 0
+  package var withdrawals = 0
   /// Per thousand writes: it adds a number to a field that may hold text.
-  public var wrongAdditions = 0
+  package var wrongAdditions = 0
   /// Unacknowledged proposals that the hub allows a session.
-  public var maxUnacknowledged = 256
+  package var maxUnacknowledged = 256
   /// Bytes of a catch-up message at most.
-  public var chunkBytes = 262_144
+  package var chunkBytes = 262_144
   /// How long a write may wait offline before it becomes a compare-and-set, milliseconds.
-  public var offlineMilliseconds: UInt64 = 10_000
+  package var offlineMilliseconds: UInt64 = 10_000
   /// Whether a peer that allows longer chains of answers than the hub writes one before it learns the hub's limit.
-  public var writesTooDeep = false
+  package var writesTooDeep = false
   /// Whether peers change the model's description.
-  public var describes = false
+  package var describes = false
   /// Whether peers join all models by prefix.
-  public var joinsPrefix = false
+  package var joinsPrefix = false
   /// Whether the hub remembers hardly any identity without a session.
-  public var forgetsSoon = false
+  package var forgetsSoon = false
   /// Per thousand writes: it puts one word or number into a gathering field, at most `mostGathered` times in a
   /// history.
-  public var gatherings = 0
+  package var gatherings = 0
   /// The most words and numbers that a history gathers.
-  public var mostGathered = 40
+  package var mostGathered = 40
   /// Peers that write in the ephemeral model of the first model.
-  public var ephemeralWriters = 0
+  package var ephemeralWriters = 0
   /// Whether the last peer owns the first model now and then.
-  public var hasOwner = false
+  package var hasOwner = false
   /// How that owner behaves.
-  public var temper = Temper.willing
+  package var temper = Temper.willing
   /// Per thousand steps of an application: it waits until others have a version of the first model.
-  public var barriers = 0
+  package var barriers = 0
 
   /// Creates a profile without faults.
-  public init() {}
+  package init() {}
 
   init(drawnFrom chance: inout Chance) {
     peers = 7 + chance.below(5)

@@ -1,5 +1,5 @@
 /// What must hold at every moment of a history.
-public enum Invariant: String, Sendable, CaseIterable {
+package enum Invariant: String, Sendable, CaseIterable {
   /// Versions are consecutive, and none is decided twice in an epoch (G1).
   case order
   /// A replica never goes back (G1).
@@ -53,11 +53,11 @@ public enum Invariant: String, Sendable, CaseIterable {
 }
 
 /// A violated invariant, described in a sentence.
-public struct Broken: Error, CustomStringConvertible {
+package struct Broken: Error, CustomStringConvertible {
   /// The invariant that was violated.
-  public let invariant: Invariant
+  package let invariant: Invariant
   /// What happened, and when.
-  public let sentence: String
+  package let sentence: String
 
   init(_ invariant: Invariant, _ sentence: String) {
     self.invariant = invariant
@@ -65,5 +65,5 @@ public struct Broken: Error, CustomStringConvertible {
   }
 
   /// The invariant and the sentence.
-  public var description: String { "\(invariant.rawValue): \(sentence)" }
+  package var description: String { "\(invariant.rawValue): \(sentence)" }
 }

@@ -1,6 +1,6 @@
 /// Something that histories are meant to contain: faults, repairs and the corners in between. A situation that
 /// never occurs is not tested, so a run of many seeds counts each.
-public enum Situation: String, CaseIterable, Sendable {
+package enum Situation: String, CaseIterable, Sendable {
   case delivered = "messages delivered"
   case connected = "connections opened"
   case written = "writes"
@@ -97,28 +97,28 @@ extension Situation {
 }
 
 /// How often each situation occurred.
-public struct Counts: Sendable {
+package struct Counts: Sendable {
   private var counts = [UInt64](repeating: 0, count: Situation.allCases.count)
 
   /// Creates counts of zero.
-  public init() {}
+  package init() {}
 
   /// The count of one situation.
-  public subscript(situation: Situation) -> UInt64 {
+  package subscript(situation: Situation) -> UInt64 {
     get { counts[situation.index] }
     set { counts[situation.index] = newValue }
   }
 
   /// Adds the counts of another history.
-  public mutating func add(_ other: Counts) {
+  package mutating func add(_ other: Counts) {
     for index in counts.indices { counts[index] += other.counts[index] }
   }
 
   /// The situations that did not occur.
-  public var never: [Situation] { Situation.allCases.filter { self[$0] == 0 } }
+  package var never: [Situation] { Situation.allCases.filter { self[$0] == 0 } }
 
   /// One line for each situation.
-  public var table: String {
+  package var table: String {
     let width = Situation.allCases.map { String(self[$0]).count }.max() ?? 0
     return Situation.allCases.map { situation in
       let count = String(self[situation])

@@ -6,7 +6,7 @@ import BindingProtocol
 /// seed.
 ///
 /// A chaos phase injects the faults of the profile; then everything heals. Invariants are checked at every step.
-public final class World {
+package final class World {
   enum Event {
     case toHub(peer: Int, generation: Int, frame: [UInt8])
     case toPeer(peer: Int, generation: Int, frame: [UInt8], isPublished: Bool)
@@ -31,7 +31,7 @@ public final class World {
   }
 
   /// The seed that determines the whole history.
-  public let seed: UInt64
+  package let seed: UInt64
   /// The faults that this history injects.
   let profile: FaultProfile
   // One thread runs a world, and its parts never overlap: exclusivity checks at run time cost 5 %.
@@ -40,9 +40,9 @@ public final class World {
   @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
   @exclusivity(unchecked) var isChaos = true
   /// How often each situation has occurred so far.
-  @exclusivity(unchecked) public internal(set) var counts = Counts()
+  @exclusivity(unchecked) package internal(set) var counts = Counts()
   /// The last steps, one a line; empty unless `keepsTrace` was set.
-  @exclusivity(unchecked) public internal(set) var trace: [String] = []
+  @exclusivity(unchecked) package internal(set) var trace: [String] = []
   let keepsTrace: Bool
 
   @exclusivity(unchecked) var hub: HubMachine?
@@ -103,7 +103,7 @@ public final class World {
   /// - Parameters:
   ///   - profile: the faults to inject; nil draws them from the seed.
   ///   - keepsTrace: whether to record every step in `trace`.
-  public init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
+  package init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
     self.seed = seed
     self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
@@ -131,7 +131,7 @@ public final class World {
 
   /// Runs the whole history.
   /// - Throws: `Broken`, which names the violated invariant and the moment.
-  public func run() throws(Broken) {
+  package func run() throws(Broken) {
     try startHub()
     for index in peers.indices {
       if profile.writesTooDeep { try writeTooDeep(index) }

@@ -145,6 +145,9 @@ PLANTS = [
     Plant("citation", HUB, "/// See docs/rules.md and docs/gone.md.\nlet a = 1\n"),
     Plant("surface", "Sources/Bindbus/A.swift", "@_exported import BindingPeer\n"),
     Plant(
+        "surface", "Sources/BindingPeer/A.swift", "/// A.\npublic struct A {\n  @inlinable\n  public init() {}\n}\n",
+        4),
+    Plant(
         "surface", "Sources/Bindbus/A.swift",
         "".join(f"@_exported import struct BindingPeer.T{number}\n" for number in range(46)), 46),
     Plant(

@@ -88,7 +88,7 @@ extension Peer {
   /// Removes the models of an example from a hub that continues to run.
   fileprivate func removeAll(below prefix: String) async throws {
     for listing in await list(prefix, timeout: .seconds(1)) ?? [] {
-      try model(listing.id).write(Proposal(operations: [FieldOperation(.clear, "")]))
+      try model(listing.id).remove()
     }
   }
 }

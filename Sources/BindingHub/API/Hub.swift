@@ -128,8 +128,8 @@ public struct HubOptions: Sendable {
   public var leaseMilliseconds: UInt32 = 10_000
   /// Whether a restarted hub recovers lost commits from its peers.
   public var isRecoveryOn = true
-  /// Opens the store, on the hub's thread; nil: commits live as long as the hub.
-  public var store: (@Sendable () throws(StoreError) -> any Store)?
+  /// Where commits are kept; nil: in memory, as long as the hub runs.
+  public var store: HubStore?
   /// A file to which each stored commit is written before it is published (`docs/reference/history-format.md`).
   public var historyPath: String?
   /// The hub's limits, which each welcome reports.

@@ -1,97 +1,97 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// The configuration of a hub's machine, fixed at its start.
-public struct HubConfiguration: Sendable {
+package struct HubConfiguration: Sendable {
   /// The hub's limits, which each welcome reports.
-  public var limits = Limits()
+  package var limits = Limits()
   /// The time between two heartbeats.
-  public var heartbeatMilliseconds: UInt32 = 1_000
+  package var heartbeatMilliseconds: UInt32 = 1_000
   /// The lease of a session whose peer asks for none.
-  public var leaseMilliseconds: UInt32 = 10_000
+  package var leaseMilliseconds: UInt32 = 10_000
   /// The bounds of a lease that a peer asks for, milliseconds.
-  public var leaseRange: ClosedRange<UInt32> = 1_000...60_000
+  package var leaseRange: ClosedRange<UInt32> = 1_000...60_000
   /// The most sessions of one socket connection. The refusal names this limit.
-  public var maxConnectionSessions = 16
+  package var maxConnectionSessions = 16
   /// The most sessions of one connection within the hub's process, such as a gateway's, which has a session per
   /// page.
-  public var maxInProcessSessions = 1_000
+  package var maxInProcessSessions = 1_000
   /// The shortest time between two status reports.
-  public var reportMilliseconds: UInt64 = 100
+  package var reportMilliseconds: UInt64 = 100
   /// The hub's name, which peers and the status show.
-  public var name = "hub"
+  package var name = "hub"
   /// How durably the store keeps commits.
-  public var durability = Durability.memory
+  package var durability = Durability.memory
   /// The endpoints that each welcome reports.
-  public var endpoints: [HubEndpoint] = []
+  package var endpoints: [HubEndpoint] = []
   /// Whether a hub without a proven tail recovers lost commits from its peers.
-  public var recovery = true
+  package var recovery = true
   /// A join whose subscription does not arrive in this time is served on the request connection (R13).
-  public var subscriptionMilliseconds: UInt64 = 1_000
+  package var subscriptionMilliseconds: UInt64 = 1_000
   /// A recovery ends when no peer of the old epoch has joined for this long.
-  public var recoveryQuietMilliseconds: UInt64 = 400
+  package var recoveryQuietMilliseconds: UInt64 = 400
   /// The longest time of a recovery.
-  public var recoveryMilliseconds: UInt64 = 2_000
+  package var recoveryMilliseconds: UInt64 = 2_000
   /// For this long after an epoch's beginning the hub also asks for replicas no further ahead than those it has.
-  public var earlyMilliseconds: UInt64 = 60_000
+  package var earlyMilliseconds: UInt64 = 60_000
   /// The most bytes of commits, decided together and each small enough, that are published in one message.
-  public var maxGroupBytes = 131_072
+  package var maxGroupBytes = 131_072
   /// The recent commits per model whose fields are remembered, so that a delta need not check every field.
-  public var recentCommits = 1_000
+  package var recentCommits = 1_000
   /// The outcomes kept for a writer that does not confirm them; past it its proposals are answered with
   /// `retryLater`.
-  public var maxUnconfirmedOutcomes = 1_024
+  package var maxUnconfirmedOutcomes = 1_024
   /// The proposals of one model that may wait while a batch is being stored; past it they are answered with
   /// `retryLater`.
-  public var maxWaitingProposals = 4_096
+  package var maxWaitingProposals = 4_096
   /// How long decisions are deferred after a batch for which the store had no room.
-  public var fullMilliseconds: UInt64 = 1_000
+  package var fullMilliseconds: UInt64 = 1_000
   /// How long a model's owner may take to approve a proposal.
-  public var approvalMilliseconds: UInt64 = 2_000
+  package var approvalMilliseconds: UInt64 = 2_000
   /// The most identities remembered.
-  public var maxIdentities = 100_000
+  package var maxIdentities = 100_000
   /// The most existing models that one identity may have made; nil: half of `limits.maxModels`.
-  public var maxModelsPerPeer: Int?
+  package var maxModelsPerPeer: Int?
   /// The names of deleted fields at which a model gives them back; nil: an eighth of `limits.maxModelFields`, once
   /// the model uses three quarters of them.
-  public var maxDeletedNames: Int?
+  package var maxDeletedNames: Int?
   /// How long an identity without a session is remembered.
-  public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
+  package var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
   /// The most barriers in all: waits until other peers have applied a version.
-  public var maxBarriers = 4_096
+  package var maxBarriers = 4_096
   /// The most barriers of one session.
-  public var maxBarriersPerSession = 64
+  package var maxBarriersPerSession = 64
   /// The longest time of a barrier.
-  public var maxBarrierMilliseconds: UInt64 = 3_600_000
+  package var maxBarrierMilliseconds: UInt64 = 3_600_000
   /// The most comparisons of replicas under way.
-  public var maxVerifications = 4
+  package var maxVerifications = 4
   /// The most models that one comparison examines before it is answered.
-  public var maxVerifiedModels = 64
+  package var maxVerifiedModels = 64
   /// The most sessions that one comparison examines before it is answered.
-  public var maxVerifiedSessions = 1_024
+  package var maxVerifiedSessions = 1_024
   /// How long a comparison waits for peers at most.
-  public var maxVerifyMilliseconds: UInt64 = 60_000
+  package var maxVerifyMilliseconds: UInt64 = 60_000
   /// The hub's last versions with which a replica can be compared.
-  public var verifiedVersions = 4_096
+  package var verifiedVersions = 4_096
 
   /// The defaults.
-  public init() {}
+  package init() {}
 }
 
 /// The log that a hub serves, and the epoch in which this start serves it.
-public struct HubBirth: Sendable, Hashable {
+package struct HubBirth: Sendable, Hashable {
   /// The id of the log.
-  public var logID: LogID
+  package var logID: LogID
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The number of this start: random for every hub process, never 0.
-  public var start: StartNumber
+  package var start: StartNumber
   /// Whether the log is known to hold every acknowledged commit, so that no recovery is needed.
-  public var tailProven: Bool
+  package var tailProven: Bool
   /// The floor beyond all models that were removed from the log.
-  public var floor: LogFloor
+  package var floor: LogFloor
 
   /// A start of a hub with this log.
-  public init(logID: LogID, epoch: Epoch, start: StartNumber, tailProven: Bool, floor: LogFloor = .none) {
+  package init(logID: LogID, epoch: Epoch, start: StartNumber, tailProven: Bool, floor: LogFloor = .none) {
     self.logID = logID
     self.epoch = epoch
     self.start = start
@@ -101,20 +101,20 @@ public struct HubBirth: Sendable, Hashable {
 }
 
 /// The hub's two clocks, read by the caller. All rules use `monotonic`; `wall` is for people.
-public struct HubTime: Sendable, Hashable {
+package struct HubTime: Sendable, Hashable {
   /// Milliseconds of a clock that never goes back.
-  public var monotonic: UInt64
+  package var monotonic: UInt64
   /// Milliseconds since 1970.
-  public var wall: UInt64
+  package var wall: UInt64
 
   /// A time of both clocks, in milliseconds.
-  public init(monotonic: UInt64, wall: UInt64) {
+  package init(monotonic: UInt64, wall: UInt64) {
     self.monotonic = monotonic
     self.wall = wall
   }
 }
 
 /// A request connection, numbered by the transport. A number is never reused.
-public typealias ConnectionID = UInt64
+package typealias ConnectionID = UInt64
 /// A publish connection, numbered by the transport. A number is never reused.
-public typealias SubscriberID = UInt64
+package typealias SubscriberID = UInt64

@@ -4,7 +4,7 @@ import BindingProtocol
 extension HubMachine {
   /// Ends a drain. Puts one batch of decisions per model into `output.batches`, and sends the answers that need no
   /// store.
-  public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+  package mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
     if !sequencer.declared.isEmpty { recordDisagreements(&output) }
     handleWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
@@ -45,7 +45,7 @@ extension HubMachine {
   /// - Parameters:
   ///   - results: one per batch, in the same order.
   ///   - batches: in the order in which they left.
-  public mutating func appended(
+  package mutating func appended(
     _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
   ) {
     for (result, batch) in zip(results, batches) {

@@ -1,18 +1,18 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// The hub without sockets, clock or store: frames, ticks and store results go in, a `HubOutput` comes out.
 ///
 /// The caller passes every waiting frame to `receive`, then calls `finishDrain`. It appends `output.batches` to the
 /// store and passes the results to `appended`, until no batch is left; then it sends the frames. Nothing is
 /// published or acknowledged before it is stored (R1).
-public struct HubMachine {
+package struct HubMachine {
   let configuration: HubConfiguration
   /// The number of this start of the hub; peers name it in every frame.
-  public let start: StartNumber
+  package let start: StartNumber
   /// The id of the log that the hub serves.
-  public let logID: LogID
+  package let logID: LogID
   /// The current epoch of the log.
-  public internal(set) var epoch: Epoch
+  package internal(set) var epoch: Epoch
   var tailProven: Bool
   var sequencer: Sequencer
   var sessions = Sessions()
@@ -64,7 +64,7 @@ public struct HubMachine {
   var verifications: [Verification] = []
   var disagreements = Disagreements()
   /// Forgotten identities; the caller takes them and has the store forget them.
-  public var forgotten: Set<Tag> = []
+  package var forgotten: Set<Tag> = []
   /// The transport's counters and the store's status, for status reports.
   var transportCounters = TransportCounters()
   var store = StoreStatus()
@@ -76,7 +76,7 @@ public struct HubMachine {
   ///   - birth: what the store knows of this start.
   ///   - time: the present time.
   ///   - epochSeed: random bits for the number of a later epoch.
-  public init(configuration: HubConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
+  package init(configuration: HubConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     self.configuration = configuration
     start = birth.start
     logID = birth.logID
@@ -95,7 +95,7 @@ public struct HubMachine {
 
   /// Restores a stored model. Must precede every other call.
   /// - Throws: `StoreError` when the stored bytes cannot be read.
-  public mutating func restore(_ stored: StoredModel) throws(StoreError) {
+  package mutating func restore(_ stored: StoredModel) throws(StoreError) {
     let index = makeModel(stored.model, from: .none)
     try models[index].restore(stored, recentLimit: configuration.recentCommits)
     // Computed now, not while a peer waits: a million fields take a while.
@@ -108,10 +108,10 @@ public struct HubMachine {
   }
 
   /// What was received, refused, dropped and repaired since the start.
-  public var counters: HubCounters { sequencer.counters }
+  package var counters: HubCounters { sequencer.counters }
 
   /// When `tick` is due next, in milliseconds of the monotonic clock.
-  public var nextDeadline: UInt64 {
+  package var nextDeadline: UInt64 {
     if isStreaming { return lastTick }
     var deadline = min(nextHeartbeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
@@ -131,7 +131,7 @@ public struct HubMachine {
   // MARK: Input
 
   /// Handles one frame from a request connection. A malformed frame ends the session that sent it.
-  public mutating func receive(
+  package mutating func receive(
     _ frame: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime, into output: inout HubOutput
   ) {
     sequencer.counters.framesReceived += 1
@@ -260,16 +260,16 @@ public struct HubMachine {
 
 extension HubMachine {
   /// The id of the model that has this topic; nil: none.
-  public func modelID(of topic: Topic) -> String? { index(of: topic).map { models[$0].id } }
+  package func modelID(of topic: Topic) -> String? { index(of: topic).map { models[$0].id } }
 
   /// The topic of a model; nil: the hub does not know the model.
-  public func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
+  package func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
 
   /// Whether a session is open and need not say hello again.
-  public func hasOpenSession(_ session: UInt64) -> Bool { sessions[session]?.isOver == false }
+  package func hasOpenSession(_ session: UInt64) -> Bool { sessions[session]?.isOver == false }
 
   /// The stored version and digest of a model; nil: the hub does not know the model.
-  public func head(of model: String) -> (version: Version, digest: UInt64)? {
+  package func head(of model: String) -> (version: Version, digest: UInt64)? {
     modelIndex[model].map { (models[$0].version, models[$0].fields.digest()) }
   }
 }

@@ -1,10 +1,10 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain,
 /// so steady work allocates nothing.
-public struct HubOutput: Sendable {
+package struct HubOutput: Sendable {
   /// Where a frame goes.
-  public enum Destination: Sendable, Hashable {
+  package enum Destination: Sendable, Hashable {
     /// All subscribers of the frame's topic.
     case publish
     /// One request connection.
@@ -13,34 +13,34 @@ public struct HubOutput: Sendable {
   private var writer = WireWriter(reserving: 65_536)
   private var frames: [(destination: Destination, start: Int, end: Int)] = []
   /// Batches for the store; their results go to `HubMachine.appended`.
-  public var batches: [Batch] = []
+  package var batches: [Batch] = []
   /// Request connections to end after the frames are sent.
-  public var disconnect: [ConnectionID] = []
+  package var disconnect: [ConnectionID] = []
   /// Publish connections to end.
-  public var cut: [SubscriberID] = []
+  package var cut: [SubscriberID] = []
   /// Models to load from the store; they go to `HubMachine.reloaded`.
-  public var reload: [String] = []
+  package var reload: [String] = []
   /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
-  public var newEpoch: Epoch?
+  package var newEpoch: Epoch?
   /// Set when stored bytes cannot be read; the hub cannot continue.
-  public var failure: StoreError?
+  package var failure: StoreError?
   /// Events for the hub's log.
-  public var notices: [HubNotice] = []
+  package var notices: [HubNotice] = []
 
   /// An empty output.
-  public init() {}
+  package init() {}
 
   /// Whether there is nothing to send, store, load or end.
-  public var isEmpty: Bool {
+  package var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
   }
 
   /// The number of frames to send.
-  public var frameCount: Int { frames.count }
+  package var frameCount: Int { frames.count }
   var byteCount: Int { writer.count }
 
   /// Passes each frame to `body`, in order. The bytes are valid during the call only.
-  public func forEachFrame(_ body: (Destination, UnsafeRawBufferPointer) -> Void) {
+  package func forEachFrame(_ body: (Destination, UnsafeRawBufferPointer) -> Void) {
     writer.withUnsafeBytes { bytes in
       for frame in frames {
         body(frame.destination, UnsafeRawBufferPointer(rebasing: bytes[frame.start..<frame.end]))
@@ -49,7 +49,7 @@ public struct HubOutput: Sendable {
   }
 
   /// Empties the output and keeps its memory.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     writer.removeAll()
     frames.removeAll(keepingCapacity: true)
     batches.removeAll(keepingCapacity: true)
@@ -81,7 +81,7 @@ public struct HubOutput: Sendable {
 }
 
 /// An event for the hub's operator. Peers are named with the beginning of their tag.
-public enum HubNotice: Sendable, Hashable {
+package enum HubNotice: Sendable, Hashable {
   /// A peer had other values than the hub at the same version, noticed it, and loaded the model again.
   case healed(peer: String, model: String, version: Version)
   /// A peer is ahead in an older epoch, and the hub does not recover from peers.

@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// A batch as bytes, for stores:
 ///
@@ -14,7 +14,7 @@ extension Batch {
   private static let renumberingForm: UInt8 = 2
 
   /// Writes the batch in this format.
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     switch form {
     case .ordinary: writeDecided(to: &writer)
     case .removal: write(Batch.removalForm, to: &writer)
@@ -51,7 +51,7 @@ extension Batch {
 
   /// Reads a batch in this format.
   /// - Throws: `WireError` for bytes that do not follow it.
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     let name = try reader.text8("model")
     if name.isEmpty {
       self = try Batch(ofFormFrom: &reader)

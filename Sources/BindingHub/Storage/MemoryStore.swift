@@ -1,26 +1,26 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// A store that lives as long as its process. Acknowledged commits survive nothing, and the welcome says so.
 ///
 /// The machine holds the models already, so the store keeps no second copy. It only counts records, to check that
 /// each batch was decided on the last one. Its hub is its only writer.
-public final class MemoryStore: Store {
+package final class MemoryStore: Store {
   /// The id of the log.
-  public let logID: LogID
+  package let logID: LogID
   /// The current epoch of the log.
-  public private(set) var epoch: Epoch
+  package private(set) var epoch: Epoch
   /// What was known of the end of the log when the store was created.
-  public let tail: Tail
+  package let tail: Tail
   /// Always `.memory`.
-  public var durability: Durability { .memory }
+  package var durability: Durability { .memory }
   /// Always true.
-  public var isImmediate: Bool { true }
+  package var isImmediate: Bool { true }
   /// The floor beyond all removed models.
-  public private(set) var floor = LogFloor.none
+  package private(set) var floor = LogFloor.none
   private var records: [String: UInt64] = [:]
 
   /// - Parameter tail: unproven if a hub with this log has run before.
-  public init(logID: LogID, epoch: Epoch, tail: Tail = .proven) {
+  package init(logID: LogID, epoch: Epoch, tail: Tail = .proven) {
     self.logID = logID
     self.epoch = epoch
     self.tail = tail
@@ -28,7 +28,7 @@ public final class MemoryStore: Store {
 
   /// Counts the batches' records.
   /// - Throws: `StoreError` for a batch that was not decided on its model's last record.
-  public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+  package func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
     for batch in batches {
@@ -54,11 +54,11 @@ public final class MemoryStore: Store {
   }
 
   /// Loads nothing.
-  public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}
+  package func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}
 
   /// Returns nil.
-  public func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
+  package func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
 
   /// Begins another epoch of the log.
-  public func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
+  package func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
 }

@@ -1,55 +1,55 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// Compacts the batches of one model into their result; a store keeps these bytes instead of the batches.
 ///
 /// Load the chunks of the previous compaction, apply the batches since, then request chunks again, one at a time,
 /// so that a store can work between two appends. Of a writer's outcomes only those remain that it can still ask
 /// for: the hub decides nothing for a writer with more than `outcomesKept` unconfirmed ones.
-public struct ModelCompactor {
+package struct ModelCompactor {
   private let log: ModelLog
   private var written = Written()
 
   /// The outcomes kept of one writer, counted back from its last decided number.
-  public static let outcomesKept: ProposalNumber = 1_024
+  package static let outcomesKept: ProposalNumber = 1_024
 
   /// An empty compactor for a model's id.
-  public init(_ model: String) { log = ModelLog(id: model, topic: Topics.none) }
+  package init(_ model: String) { log = ModelLog(id: model, topic: Topics.none) }
 
   /// Compacts everything that a store has of a model.
   /// - Throws: `StoreError` for bytes that cannot be read, and for a missing record.
-  public init(_ stored: StoredModel) throws(StoreError) {
+  package init(_ stored: StoredModel) throws(StoreError) {
     self.init(stored.model)
     for chunk in stored.chunks { try load(chunk) }
     for batch in stored.batches { try apply(batch) }
   }
 
   /// Makes room for N fields. Must precede `load` and `apply`.
-  public mutating func reserve(fields: Int) { log.fields.reserve(fields) }
+  package mutating func reserve(fields: Int) { log.fields.reserve(fields) }
 
   /// The model's id.
-  public var model: String { log.id }
+  package var model: String { log.id }
   /// The last record applied.
-  public var record: UInt64 { log.records }
+  package var record: UInt64 { log.records }
   /// The model's version after that record.
-  public var version: Version { log.version }
+  package var version: Version { log.version }
   /// Whether the last batch removed the model: nothing of it is to be kept.
-  public private(set) var isRemoved = false
+  package private(set) var isRemoved = false
   /// The number of fields, deleted ones included.
-  public var fieldCount: Int { log.fields.count }
+  package var fieldCount: Int { log.fields.count }
   /// The last decided number of an identity; 0: nothing is known of it.
-  public func lastStored(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.lastStored ?? 0 }
+  package func lastStored(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.lastStored ?? 0 }
   /// The names of the field ids, from 0.
-  public var names: [String] { log.fields.slots.map(\.name) }
+  package var names: [String] { log.fields.slots.map(\.name) }
 
   /// Loads a chunk of the previous compaction. Chunks come in their order, before any batch.
   /// - Throws: `StoreError` for bytes that cannot be read.
-  public mutating func load(_ chunk: [UInt8]) throws(StoreError) { try log.load(chunk) }
+  package mutating func load(_ chunk: [UInt8]) throws(StoreError) { try log.load(chunk) }
 
   /// Applies a batch; does nothing if its record was applied before.
   /// - Parameter time: when it was appended, by the store's own clock, which ages writers; nil: when its commits
   ///   were made, by the hub's wall clock.
   /// - Throws: `StoreError` when records between are missing, or the batch keeps a field that does not exist.
-  public mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
+  package mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
     guard batch.record > log.records else { return }
     // A model that was removed and made again begins after the floor of that time.
     guard batch.record == log.records + 1 || log.records == 0, !isRemoved else {
@@ -64,12 +64,12 @@ public struct ModelCompactor {
 
   /// Drops the writers of these tags, and those that have written nothing since a time.
   /// - Parameter time: by the clock of `apply`, milliseconds.
-  public mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
+  package mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
     log.forget(tags.union(log.writers.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
   }
 
   /// The next chunk, of about N bytes; nil: that was the last. The compactor must not change between chunks.
-  public mutating func nextChunk(ofBytes limit: Int = 65_536) -> [UInt8]? { log.chunk(after: &written, limit) }
+  package mutating func nextChunk(ofBytes limit: Int = 65_536) -> [UInt8]? { log.chunk(after: &written, limit) }
 
   /// The chunks' progress.
   struct Written {

@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// Stores commits. Each model has its own log, which holds every decision of the model, refusals and raised numbers
 /// included.
@@ -13,7 +13,7 @@ public import BindingProtocol
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
 ///
 /// One thread at a time uses a store: the hub's own if it `isImmediate`, else a thread for the store.
-public protocol Store: AnyObject {
+package protocol Store: AnyObject {
   /// The id of the log.
   var logID: LogID { get }
   /// The current epoch of the log.
@@ -49,23 +49,23 @@ public protocol Store: AnyObject {
 
 extension Store {
   /// Proven, by default.
-  public var tail: Tail { .proven }
+  package var tail: Tail { .proven }
   /// False, by default.
-  public var isImmediate: Bool { false }
+  package var isImmediate: Bool { false }
   /// Empty, by default.
-  public var status: StoreStatus { StoreStatus() }
+  package var status: StoreStatus { StoreStatus() }
   /// None, by default.
-  public var floor: LogFloor { .none }
+  package var floor: LogFloor { .none }
   /// Does nothing, by default.
-  public func forget(_ tags: Set<Tag>) {}
+  package func forget(_ tags: Set<Tag>) {}
   /// Does nothing, by default.
-  public func upkeep() throws(StoreError) -> Bool { false }
+  package func upkeep() throws(StoreError) -> Bool { false }
   /// Does nothing, by default.
-  public func close() throws(StoreError) {}
+  package func close() throws(StoreError) {}
 }
 
 /// What a store knows of the end of its log when it is opened.
-public enum Tail: Sendable {
+package enum Tail: Sendable {
   /// Every acknowledged commit is there, or none was ever written.
   case proven
   /// Acknowledged commits may be missing. The log is in a new epoch, and the hub recovers from peers.
@@ -76,18 +76,18 @@ public enum Tail: Sendable {
 }
 
 /// The state of a store, for people.
-public struct StoreStatus: Sendable, Hashable {
+package struct StoreStatus: Sendable, Hashable {
   /// The store's file; nil: none.
-  public var path: String?
+  package var path: String?
   /// Bytes on disk in all.
-  public var bytes: UInt64
+  package var bytes: UInt64
   /// Bytes of batches that are not compacted yet.
-  public var logBytes: UInt64
+  package var logBytes: UInt64
   /// Whether the disk had no room for the last batch.
-  public var isFull: Bool
+  package var isFull: Bool
 
   /// A state; the defaults are those of a store without a file.
-  public init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
+  package init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
     self.path = path
     self.bytes = bytes
     self.logBytes = logBytes
@@ -104,7 +104,7 @@ public struct StoreStatus: Sendable, Hashable {
 }
 
 /// The result of appending a batch.
-public enum Appended: Sendable {
+package enum Appended: Sendable {
   /// The batch is stored.
   case stored
   /// Another hub was first: these batches, in order, follow the record on which this one was decided. This one is
@@ -117,27 +117,27 @@ public enum Appended: Sendable {
 }
 
 /// One model's decisions of one drain: the unit of storing.
-public struct Batch: Sendable, Hashable {
+package struct Batch: Sendable, Hashable {
   /// The model's id.
-  public var model: String
+  package var model: String
   /// Its number in the model's log, from 1. It was decided on the record before, and is stored only if that is
   /// still the last one. A version would not do: a record without fields has none of its own.
-  public var record: UInt64
+  package var record: UInt64
   /// The epoch of the log in which it was decided.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The model's version before it.
-  public var previous: Version
+  package var previous: Version
   /// The model's version after it.
-  public var version: Version
+  package var version: Version
   /// The body of the `commits` message, exactly as it is published; empty if nothing was committed.
-  public var body: [UInt8]
+  package var body: [UInt8]
   /// Decisions that the body does not show, in order: outcomes other than commits, and raised numbers.
-  public var decisions: [Decision]
+  package var decisions: [Decision]
   /// What it does to the model as a whole. Only an ordinary batch has a body and decisions.
-  public var form = Form.ordinary
+  package var form = Form.ordinary
 
   /// The kinds of batches.
-  public enum Form: Sendable, Hashable {
+  package enum Form: Sendable, Hashable {
     /// Commits and decisions.
     case ordinary
     /// Removes the model, which has no values and no unconfirmed outcomes, and frees its name.
@@ -147,7 +147,7 @@ public struct Batch: Sendable, Hashable {
   }
 
   /// An ordinary batch.
-  public init(
+  package init(
     model: String, record: UInt64, epoch: Epoch, previous: Version, version: Version, body: [UInt8],
     decisions: [Decision]
   ) {
@@ -161,7 +161,7 @@ public struct Batch: Sendable, Hashable {
   }
 
   /// A batch that removes a model after its last record.
-  public static func removal(of model: String, record: UInt64, epoch: Epoch, version: Version) -> Batch {
+  package static func removal(of model: String, record: UInt64, epoch: Epoch, version: Version) -> Batch {
     var batch = Batch(
       model: model, record: record, epoch: epoch, previous: version, version: version, body: [], decisions: [])
     batch.form = .removal
@@ -169,7 +169,7 @@ public struct Batch: Sendable, Hashable {
   }
 
   /// A batch that keeps these fields of a model, renumbered from 0.
-  public static func renumbering(
+  package static func renumbering(
     of model: String, record: UInt64, epoch: Epoch, version: Version, kept: [FieldID]
   ) -> Batch {
     var batch = Batch(
@@ -181,26 +181,26 @@ public struct Batch: Sendable, Hashable {
 
 /// A decided proposal that became no commit. Without an outcome: a number raised by a join, or one that peers saw
 /// decided in an older epoch of the log.
-public struct Decision: Sendable, Hashable {
+package struct Decision: Sendable, Hashable {
   /// The writer.
-  public var origin: Origin
+  package var origin: Origin
   /// The proposal's number.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// The outcome; nil for a raised or seen number.
-  public var outcome: WireOutcome.Rest?
+  package var outcome: WireOutcome.Rest?
   /// Raises no last decided number: a proposal up to this number, first sent in an older epoch, may have been
   /// committed there.
-  public var isSeen = false
+  package var isSeen = false
 
   /// An outcome, or with nil a number raised by a join.
-  public init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
+  package init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
     self.origin = origin
     self.number = number
     self.outcome = outcome
   }
 
   /// A number that peers saw decided in an older epoch.
-  public init(seen number: ProposalNumber, of tag: Tag) {
+  package init(seen number: ProposalNumber, of tag: Tag) {
     self.init(origin: Origin(tag: tag, name: ""), number: number, outcome: nil)
     isSeen = true
   }

@@ -92,8 +92,8 @@ final class HubLoop {
   ) throws(HubFailure) -> (store: any Store, logFile: LogFile?) {
     let store: any Store
     let logFile: LogFile?
-    if let opener = options.store {
-      do throws(StoreError) { store = try opener() } catch { throw .store(error) }
+    if let storage = options.store {
+      do throws(StoreError) { store = try storage.open() } catch { throw .store(error) }
       logFile = nil
     } else {
       let file = LogFile(for: address)

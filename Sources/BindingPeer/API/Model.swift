@@ -50,7 +50,7 @@ extension Model {
   @discardableResult
   public func remove() throws -> PendingWrite {
     guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
-    return try shared.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    return try shared.remove()
   }
 
   /// The fields with their names on the wire.

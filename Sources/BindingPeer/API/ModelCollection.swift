@@ -59,7 +59,7 @@ public final class ModelCollection<Shared: Model>: Sendable {
   @discardableResult
   public func remove(_ name: String) throws -> PendingWrite {
     let model = try peer.model(prefix + name, on: lane)
-    return try model.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    return try model.remove()
   }
 
   private func appear(_ id: String) {

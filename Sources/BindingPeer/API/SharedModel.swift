@@ -103,7 +103,7 @@ public final class SharedModel: Sendable {
   deinit { peer.runtime.abandon(model: id) }
 
   /// All that is known of a field; nil if the field is unknown and the model is not current.
-  public func record(_ field: String) -> FieldRecord? {
+  package func record(_ field: String) -> FieldRecord? {
     runtime.state.withLock { $0.session.fieldRecord(id, field) }
   }
 
@@ -145,8 +145,15 @@ public final class SharedModel: Sendable {
   /// - Throws: `WriteError` if it cannot be overlaid: a bad name, a value beyond a limit, a full outbox, a stopped
   ///   peer.
   @discardableResult
-  public func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
+  package func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
     try write(proposal, whenOverlaid: { _ in })
+  }
+
+  /// Deletes all fields, and with them the model.
+  /// - Throws: `WriteError` if it cannot be overlaid.
+  @discardableResult
+  public func remove() throws(WriteError) -> PendingWrite {
+    try write(Proposal(operations: [FieldOperation(.clear, "")]))
   }
 
   /// Writes a text that was edited elsewhere, starting from `base`: what others wrote since is merged with it, as by
@@ -161,7 +168,7 @@ public final class SharedModel: Sendable {
 
   /// Calls `observer` on the model's lane, in order, with the present state (as one snapshot, if there is any) and
   /// then each update. `missed` is the number of updates that a lagging lane has dropped.
-  public func observe(
+  package func observe(
     _ observer: @escaping @Sendable (_ update: ModelUpdate, _ missed: UInt64) -> Void
   ) -> ObserverToken {
     // The lock under which updates are staged: none is lost between the present state and the first update.

@@ -1,21 +1,21 @@
 public import BindingProtocol
 
 /// The effects that a session requests. The caller performs them in order and empties the output.
-public struct PeerOutput: Sendable {
+package struct PeerOutput: Sendable {
   /// The requested effects, in order.
-  public var actions: [PeerAction] = []
+  package var actions: [PeerAction] = []
 
   /// An output without effects.
-  public init() {}
+  package init() {}
 
   /// Empties the output and keeps its capacity.
-  public mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
+  package mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
 
   mutating func add(_ action: PeerAction) { actions.append(action) }
 }
 
 /// One effect that a session requests.
-public enum PeerAction: Sendable {
+package enum PeerAction: Sendable {
   /// Close both connections if they are open; after the pause open a new request connection, then call `opened`, or
   /// `lost` if that fails.
   case open(afterMilliseconds: UInt64)
@@ -103,7 +103,7 @@ extension StopReason: CustomStringConvertible {
 }
 
 /// An event worth a log line; it requires no reaction.
-public enum Notice: Sendable, Equatable {
+package enum Notice: Sendable, Equatable {
   /// Commits after `from` up to at least `to` did not arrive; a catch-up was requested.
   case gap(model: String, from: Version, to: Version)
   /// A catch-up closed a gap; it coalesced `commits` commits.
@@ -133,7 +133,7 @@ public enum Notice: Sendable, Equatable {
 }
 
 /// Why a connection was replaced.
-public enum Reopening: Hashable, Sendable {
+package enum Reopening: Hashable, Sendable {
   case lost
   case noWelcome
   /// No frame arrived from the hub for more than three heartbeats.

@@ -1,29 +1,29 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// The protocol state machine of a peer, without sockets, threads, clock or randomness of its own. Frames, writes and
 /// ticks go in by method calls; the effects to perform come out in a `PeerOutput`.
 ///
 /// The caller feeds frames and writes, then calls `finishDrain`, which emits updates for observers and sends. Times
 /// are milliseconds of any clock that never goes back.
-public struct Session: Sendable {
+package struct Session: Sendable {
   /// The secret, tag and name under which this session writes.
-  public let identity: Identity
+  package let identity: Identity
   let options: SessionOptions
   var generator: SeededGenerator
   var backoff = Backoff()
 
   /// The state of the connection to the hub.
-  public internal(set) var phase = Phase.offline
+  package internal(set) var phase = Phase.offline
   /// What was received, sent and dropped since the session was made.
-  public internal(set) var counters = SessionCounters()
+  package internal(set) var counters = SessionCounters()
   /// The hub's log; nil before a hub was seen.
-  public internal(set) var logID: LogID?
+  package internal(set) var logID: LogID?
   /// The current epoch of that log; nil before a hub was seen.
-  public internal(set) var epoch: Epoch?
+  package internal(set) var epoch: Epoch?
   /// What the hub announced of itself; nil while no hub has welcomed this session.
-  public internal(set) var welcome: Welcome?
+  package internal(set) var welcome: Welcome?
   /// The limits of the last welcome; before the first one those of the options.
-  public internal(set) var limits: Limits
+  package internal(set) var limits: Limits
 
   var sessionID: SessionID = 0
   var start: StartNumber = 0
@@ -45,7 +45,7 @@ public struct Session: Sendable {
   /// Whether every step of a write is recorded in an outbox (`PeerAction.keep`).
   let keepsOutbox: Bool
   /// True while journal entries cannot be written: outcomes that the journal lacks are then not confirmed to the hub.
-  public var isJournalLagging = false
+  package var isJournalLagging = false
   var keptHub: (log: LogID, epoch: Epoch)?
   /// Writes of earlier runs, which other sessions send, by model.
   var carried: [String: [CarriedWrite]] = [:]
@@ -82,7 +82,7 @@ public struct Session: Sendable {
   ///   - identity: new at every start of a program (R10).
   ///   - seed: determines session numbers and pauses.
   ///   - keepsOutbox: whether every step of a write is recorded in an outbox.
-  public init(
+  package init(
     identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, keepsOutbox: Bool = false
   ) {
     self.identity = identity
@@ -98,7 +98,7 @@ public struct Session: Sendable {
   // MARK: Reading
 
   /// The value that a field shows; nil if it has none.
-  public func shown(_ model: String, _ field: String) -> FieldValue? {
+  package func shown(_ model: String, _ field: String) -> FieldValue? {
     guard let index = models.index(of: model), let fieldIndex = models[at: index].replica.index(of: field) else {
       return nil
     }
@@ -106,7 +106,7 @@ public struct Session: Sendable {
   }
 
   /// The shown values of all fields of a model that have one.
-  public func shownValues(_ model: String) -> [String: FieldValue] {
+  package func shownValues(_ model: String) -> [String: FieldValue] {
     guard let model = models[model] else { return [:] }
     var values: [String: FieldValue] = [:]
     for index in model.replica.fields.indices { values[model.replica.fields[index].name] = model.shown(at: index) }
@@ -114,7 +114,7 @@ public struct Session: Sendable {
   }
 
   /// Everything a model shows, as one update with the cause `snapshot`; nil while there is nothing to show.
-  public func present(_ id: String) -> ModelUpdate? {
+  package func present(_ id: String) -> ModelUpdate? {
     guard let model = models[id] else { return nil }
     let changes = model.replica.fields.indices.compactMap { index -> ShownChange? in
       model.shown(at: index).map { ShownChange(field: model.replica.fields[index].name, old: nil, new: $0) }
@@ -127,7 +127,7 @@ public struct Session: Sendable {
   }
 
   /// All that is known of a field; nil if the field is unknown and the model is not current.
-  public func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
+  package func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
     guard let model = models[model] else { return nil }
     guard let index = model.replica.index(of: name) else {
       guard model.isCurrent else { return nil }
@@ -146,31 +146,31 @@ public struct Session: Sendable {
   }
 
   /// The epoch and version of the committed values; (0, 0) before anything was received.
-  public func version(of model: String) -> (epoch: Epoch, version: Version) {
+  package func version(of model: String) -> (epoch: Epoch, version: Version) {
     models.index(of: model).map { (models[at: $0].replica.epoch, models[at: $0].replica.version) } ?? (0, 0)
   }
 
   /// Whether the model's committed values are complete: the session is live and no catch-up is under way.
-  public func isCurrent(_ model: String) -> Bool {
+  package func isCurrent(_ model: String) -> Bool {
     phase == .live && models.index(of: model).map { models[at: $0].isCurrent } == true
   }
 
   /// Whether a write of this field was sent and has no outcome.
-  public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
+  package func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
 
   /// The number of writes without an outcome, over all models.
-  public var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.unacknowledged } }
+  package var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.unacknowledged } }
 
   /// The digest of the committed values, as the hub computes it; nil if the model is not joined.
-  public mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
+  package mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
 
   /// The ids of the models that are joined or waiting to be, sorted.
-  public var joinedModels: [String] { ids { !models[at: $0].isLeft } }
+  package var joinedModels: [String] { ids { !models[at: $0].isLeft } }
 
   // MARK: Joining
 
   /// Joins a model. From now on it accepts writes, and catches up whenever there is a hub.
-  public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
     if models.index(of: id) == nil {
       models[id] = PeerModel(id: id)
       models[id]?.staleSince = now
@@ -182,7 +182,7 @@ public struct Session: Sendable {
   }
 
   /// Leaves a model once all its writes have their outcomes.
-  public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
     guard let index = models.index(of: id) else { return }
     models[at: index].isLeft = true
     guard models[at: index].outbox.unacknowledged == 0 else { return }
@@ -190,17 +190,17 @@ public struct Session: Sendable {
   }
 
   /// Asks the hub to announce the models below a prefix, now and as they appear; an empty prefix means all.
-  public mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
     lastRequest += 1
     prefixes[prefix] = lastRequest
     if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
   }
 
   /// Ignores further announcements of this prefix.
-  public mutating func leavePrefix(_ prefix: String) { prefixes[prefix] = nil }
+  package mutating func leavePrefix(_ prefix: String) { prefixes[prefix] = nil }
 
   /// Asks the hub to answer with `pong`. Does nothing without a hub.
-  public mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
+  package mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
     if phase == .live { send(.ping(Ping(token: token)), now: now, &output) }
   }
 

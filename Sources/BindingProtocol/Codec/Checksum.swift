@@ -1,5 +1,5 @@
 /// CRC-32C (Castagnoli; RFC 3720, appendix B.4): the checksum of records in files.
-public enum Checksum {
+package enum Checksum {
   /// Eight tables of 256 for processing eight bytes per step (slicing-by-8). Table N holds the contribution of a
   /// byte that is followed by N more bytes of its group.
   private static let tables: [UInt32] = {
@@ -15,7 +15,7 @@ public enum Checksum {
 
   /// The checksum of the bytes.
   /// - Parameter before: the checksum of preceding bytes, to be continued; 0 for none.
-  public static func crc32c(_ bytes: UnsafeRawBufferPointer, after before: UInt32 = 0) -> UInt32 {
+  package static func crc32c(_ bytes: UnsafeRawBufferPointer, after before: UInt32 = 0) -> UInt32 {
     tables.withUnsafeBufferPointer { tables in
       var rest = ~before
       var offset = 0

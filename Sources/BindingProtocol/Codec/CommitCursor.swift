@@ -5,38 +5,38 @@
 ///
 /// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and
 /// unchanged.
-public struct CommitCursor {
+package struct CommitCursor {
   private let frame: UnsafeRawBufferPointer
   /// The offset of the next commit.
   private var position: Int
   private var changesStart = 0
 
   /// The epoch of the log.
-  public let epoch: Epoch
+  package let epoch: Epoch
   /// The version before the first commit.
-  public let previous: Version
+  package let previous: Version
   /// The hub's wall time, milliseconds since 1970.
-  public let time: UInt64
+  package let time: UInt64
   /// The writers of the commits.
-  public let origins: OriginCursor
+  package let origins: OriginCursor
   /// The names of the field ids that are new with these commits.
-  public let names: NameCursor
+  package let names: NameCursor
 
   /// Commits not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
   /// The version of the current commit; `previous` before the first.
-  public private(set) var version: Version
+  package private(set) var version: Version
   /// The writer: an index in `origins`.
-  public private(set) var origin: UInt16 = 0
+  package private(set) var origin: UInt16 = 0
   /// The proposal's number.
-  public private(set) var number: ProposalNumber = 0
+  package private(set) var number: ProposalNumber = 0
   /// The hops of the proposal.
-  public private(set) var hops: UInt8 = 0
+  package private(set) var hops: UInt8 = 0
   /// The number of changes.
-  public private(set) var changeCount = 0
+  package private(set) var changeCount = 0
 
   /// Takes a reader positioned after the header of a `commits`, and checks the rest.
-  public init(_ reader: WireReader) throws(WireError) {
+  package init(_ reader: WireReader) throws(WireError) {
     var reader = reader
     frame = reader.frame
     epoch = try reader.u64("epoch")
@@ -69,14 +69,14 @@ public struct CommitCursor {
   }
 
   /// The version of the last commit.
-  public var lastVersion: Version { version + Version(remaining) }
+  package var lastVersion: Version { version + Version(remaining) }
   /// The length of this commit in the body, in bytes.
-  public var byteCount: Int { position - changesStart + 9 }
+  package var byteCount: Int { position - changesStart + 9 }
   /// The changes of this commit.
-  public var changes: ChangeCursor { ChangeCursor(frame, at: changesStart, remaining: changeCount) }
+  package var changes: ChangeCursor { ChangeCursor(frame, at: changesStart, remaining: changeCount) }
 
   /// Advances to the next commit; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard step() else { throw changedFrame(position) }
     return true
@@ -122,7 +122,7 @@ public struct CommitCursor {
 }
 
 /// Iterates over the changes of one commit.
-public struct ChangeCursor {
+@usableFromInline package struct ChangeCursor {
   @usableFromInline let frame: UnsafeRawBufferPointer
   @usableFromInline var position: Int
   @usableFromInline var left: Int
@@ -139,14 +139,14 @@ public struct ChangeCursor {
 
   /// Changes not yet reached.
   /// The field's id.
-  @inlinable public var remaining: Int { left }
-  @inlinable public var field: FieldID { id }
+  @inlinable package var remaining: Int { left }
+  @inlinable package var field: FieldID { id }
   /// nil: deleted. Not examined.
-  @inlinable public var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
+  @inlinable package var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
 
   /// Advances to the next change; false at the end.
   @inlinable
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard left > 0 else { return false }
     guard frame.count &- position >= 8 else { throw changedFrame(position) }
     id = frame.little32(at: position)

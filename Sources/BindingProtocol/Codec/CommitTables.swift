@@ -1,13 +1,13 @@
 /// Iterates over a table of origins.
-public struct OriginCursor {
+package struct OriginCursor {
   var reader: WireReader
   /// Origins not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
 
   /// The tag of the current origin.
-  public private(set) var tag = Tag.none
+  package private(set) var tag = Tag.none
   /// The name of the current origin, UTF-8.
-  public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+  package private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(reader: WireReader, remaining: Int) {
     self.reader = reader
@@ -15,10 +15,10 @@ public struct OriginCursor {
   }
 
   /// The current origin, copied out of the frame.
-  public var origin: Origin { Origin(tag: tag, name: String(decoding: name, as: UTF8.self)) }
+  package var origin: Origin { Origin(tag: tag, name: String(decoding: name, as: UTF8.self)) }
 
   /// Advances to the next origin; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     remaining &-= 1
     tag = try reader.tag("origins")
@@ -28,17 +28,17 @@ public struct OriginCursor {
 }
 
 /// Iterates over the names of new field ids.
-public struct NameCursor {
+package struct NameCursor {
   var reader: WireReader
   /// Names not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
   /// The id of the first name; without names, the number of ids assigned before.
-  public let first: FieldID
+  package let first: FieldID
 
   /// The id of the current name.
-  public private(set) var id: FieldID
+  package private(set) var id: FieldID
   /// The current field name.
-  public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+  package private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(reader: WireReader, remaining: Int, first: FieldID) {
     self.reader = reader
@@ -48,7 +48,7 @@ public struct NameCursor {
   }
 
   /// Advances to the next name; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     remaining &-= 1
     id &+= 1

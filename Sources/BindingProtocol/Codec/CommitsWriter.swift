@@ -2,7 +2,7 @@
 ///
 /// Call `begin`; then for each commit `origin`, `beginCommit`, any number of `introduce` and `change`, and
 /// `endCommit` or `rollbackCommit`; finally `finish`.
-public struct CommitsWriter: Sendable {
+@usableFromInline package struct CommitsWriter: Sendable {
   private var head = WireWriter()
   @usableFromInline var originBytes = WireWriter()
   @usableFromInline var nameBytes = WireWriter()
@@ -29,28 +29,28 @@ public struct CommitsWriter: Sendable {
   }
 
   /// Makes an empty writer.
-  public init() {}
+  package init() {}
 
   /// Commits ended so far.
-  @inlinable public var count: Int { ended }
+  @inlinable package var count: Int { ended }
 
   /// The version before the first commit.
-  public private(set) var previous: Version = 0
+  package private(set) var previous: Version = 0
   /// The version of the last ended commit.
-  public var version: Version { previous + Version(ended) }
+  package var version: Version { previous + Version(ended) }
   /// Whether no commit has ended yet.
-  @inlinable public var isEmpty: Bool { ended == 0 }
+  @inlinable package var isEmpty: Bool { ended == 0 }
   /// Changes of the current commit.
-  @inlinable public var changeCount: Int { changes }
+  @inlinable package var changeCount: Int { changes }
   /// Whether no further commit fits into one message.
-  @inlinable public var isFull: Bool { ended == Int(UInt16.max) || tags.count == Int(UInt16.max) }
+  @inlinable package var isFull: Bool { ended == Int(UInt16.max) || tags.count == Int(UInt16.max) }
   /// The length of the body so far, in bytes.
-  public var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
+  package var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
   /// The id that the next new name will get.
-  public var nextID: FieldID { firstName + nameCount }
+  package var nextID: FieldID { firstName + nameCount }
 
   /// Begins a body. `time` is in milliseconds since 1970; `namesKnown` is the number of field ids assigned before.
-  public mutating func begin(epoch: Epoch, previous: Version, time: UInt64, namesKnown: FieldID) {
+  package mutating func begin(epoch: Epoch, previous: Version, time: UInt64, namesKnown: FieldID) {
     head.removeAll()
     originBytes.removeAll()
     nameBytes.removeAll()
@@ -69,7 +69,7 @@ public struct CommitsWriter: Sendable {
 
   /// The index of an origin in the table, which it joins on first use. Call it only while `isFull` is false.
   @inlinable
-  public mutating func origin(_ origin: Origin) -> UInt16 {
+  package mutating func origin(_ origin: Origin) -> UInt16 {
     let tag = origin.tag.rawValue
     if let last = tags.last, last == tag { return UInt16(truncatingIfNeeded: tags.count &- 1) }
     return otherOrigin(origin, tag)
@@ -84,21 +84,21 @@ public struct CommitsWriter: Sendable {
   }
 
   /// Assigns the next id to a field name that passed `Names.isField`.
-  public mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
+  package mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
     nameBytes.text8(name)
     nameCount += 1
     return firstName + nameCount - 1
   }
 
   /// Assigns the next id to a field name that passed `Names.checkField`.
-  public mutating func introduce(_ name: String) -> FieldID {
+  package mutating func introduce(_ name: String) -> FieldID {
     var name = name
     return name.withUTF8 { introduce(UnsafeRawBufferPointer($0)) }
   }
 
   /// Begins a commit.
   @inlinable
-  public mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
+  package mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
     saved.commits = commits.count
     saved.origins = originBytes.count
     saved.tags = tags.count
@@ -111,7 +111,7 @@ public struct CommitsWriter: Sendable {
   /// Sets one field in the current commit; nil deletes it.
   /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @inlinable @discardableResult
-  public mutating func change(_ field: FieldID, _ value: UnsafeRawBufferPointer?) -> Bool {
+  package mutating func change(_ field: FieldID, _ value: UnsafeRawBufferPointer?) -> Bool {
     guard changes < Int(UInt16.max) else { return false }
     changes &+= 1
     if let value {
@@ -126,7 +126,7 @@ public struct CommitsWriter: Sendable {
   /// Sets one field in the current commit to a value already copied out of its message; nil deletes it.
   /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @discardableResult
-  public mutating func change(_ field: FieldID, _ value: FieldValue?) -> Bool {
+  package mutating func change(_ field: FieldID, _ value: FieldValue?) -> Bool {
     guard let value else { return change(field, nil as UnsafeRawBufferPointer?) }
     return value.bytes.withUnsafeBytes { change(field, $0) }
   }
@@ -134,27 +134,27 @@ public struct CommitsWriter: Sendable {
   /// Deletes one field in the current commit.
   /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @inlinable @discardableResult
-  public mutating func delete(_ field: FieldID) -> Bool { change(field, nil as UnsafeRawBufferPointer?) }
+  package mutating func delete(_ field: FieldID) -> Bool { change(field, nil as UnsafeRawBufferPointer?) }
 
   /// The range of the value that the last `change` wrote, given its length; valid until `begin`, or until a
   /// rollback removes it.
   @inlinable
-  public func lastValue(of count: Int) -> Range<Int> { commits.count &- count..<commits.count }
+  package func lastValue(of count: Int) -> Range<Int> { commits.count &- count..<commits.count }
 
   /// A copy of a value in this body; bytes of the range outside the body are left out.
-  public func value(at range: Range<Int>) -> [UInt8] {
+  package func value(at range: Range<Int>) -> [UInt8] {
     commits.withUnsafeBytes { Array($0[range.clamped(to: $0.indices)]) }
   }
 
   /// Ends the commit; its version becomes `version`.
   @inlinable
-  public mutating func endCommit() {
+  package mutating func endCommit() {
     commits.patch16(at: saved.commits &+ 7, UInt16(truncatingIfNeeded: changes))
     ended &+= 1
   }
 
   /// Undoes everything since `beginCommit`: the changes, and the origins and names added with them.
-  public mutating func rollbackCommit() {
+  package mutating func rollbackCommit() {
     commits.truncate(to: saved.commits)
     originBytes.truncate(to: saved.origins)
     nameBytes.truncate(to: saved.names)
@@ -164,7 +164,7 @@ public struct CommitsWriter: Sendable {
   }
 
   /// Appends the body to `writer`.
-  public func finish(into writer: inout WireWriter) {
+  package func finish(into writer: inout WireWriter) {
     writer.reserve(byteCount)
     head.withUnsafeBytes { writer.raw($0) }
     writer.u16(UInt16(truncatingIfNeeded: tags.count))
@@ -177,7 +177,7 @@ public struct CommitsWriter: Sendable {
   }
 
   /// The body.
-  public func finish() -> [UInt8] {
+  package func finish() -> [UInt8] {
     var writer = WireWriter(reserving: byteCount)
     finish(into: &writer)
     return writer.takeBytes()

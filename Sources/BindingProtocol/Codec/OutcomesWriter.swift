@@ -1,5 +1,5 @@
 /// Collects the outcomes of one session while a batch is decided. Consecutive commits become one entry.
-public struct OutcomesWriter: Sendable {
+package struct OutcomesWriter: Sendable {
   private var body = WireWriter()
   private var count = 0
   private var run: Run?
@@ -12,24 +12,24 @@ public struct OutcomesWriter: Sendable {
   }
 
   /// Makes an empty writer.
-  public init() {}
+  package init() {}
 
   /// Whether there is no outcome yet.
-  public var isEmpty: Bool { count == 0 && run == nil }
+  package var isEmpty: Bool { count == 0 && run == nil }
   /// The length of the message so far, without header, in bytes.
-  public var byteCount: Int { 18 + body.count + (run == nil ? 0 : 19) }
+  package var byteCount: Int { 18 + body.count + (run == nil ? 0 : 19) }
   /// Whether no further outcome fits into one message: finish it first.
-  public var isFull: Bool { count >= Int(UInt16.max) - 1 }
+  package var isFull: Bool { count >= Int(UInt16.max) - 1 }
 
   /// Drops all outcomes.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     body.removeAll()
     count = 0
     run = nil
   }
 
   /// Adds `count` proposals, numbered from `number` on, that became as many versions, from `version` on.
-  public mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version, count: UInt16 = 1) {
+  package mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version, count: UInt16 = 1) {
     if var run, run.topic == topic, run.count <= UInt16.max - count, run.number &+ UInt32(run.count) == number,
       run.version &+ UInt64(run.count) == version
     {
@@ -42,14 +42,14 @@ public struct OutcomesWriter: Sendable {
   }
 
   /// Adds any outcome.
-  public mutating func append(_ outcome: WireOutcome) {
+  package mutating func append(_ outcome: WireOutcome) {
     flush()
     outcome.write(to: &body)
     count += 1
   }
 
   /// Appends the whole frame to `writer` and empties this writer.
-  public mutating func finish(session: SessionID, epoch: Epoch, start: StartNumber, into writer: inout WireWriter) {
+  package mutating func finish(session: SessionID, epoch: Epoch, start: StartNumber, into writer: inout WireWriter) {
     flush()
     HubHeader(topic: Topics.none, kind: .outcomes, start: start).write(to: &writer)
     writer.u64(session)

@@ -6,7 +6,7 @@
 ///
 /// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and
 /// unchanged.
-public struct ProposalCursor {
+package struct ProposalCursor {
   private let frame: UnsafeRawBufferPointer
   /// The offset of the next proposal.
   private var position: Int
@@ -16,28 +16,28 @@ public struct ProposalCursor {
   private var operationsStart = 0
 
   /// Proposals not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
   /// The topic of the model.
-  public private(set) var topic: Topic = 0
+  package private(set) var topic: Topic = 0
   /// The proposal's number.
-  public private(set) var number: ProposalNumber = 0
+  package private(set) var number: ProposalNumber = 0
   /// Up to this number the peer has seen all outcomes in this model.
-  public private(set) var confirmed: ProposalNumber = 0
+  package private(set) var confirmed: ProposalNumber = 0
   /// Whether the hub must not apply the proposal any more.
-  public private(set) var isVoid = false
+  package private(set) var isVoid = false
   /// Whether it was first sent in an earlier epoch.
-  public private(set) var isEarlier = false
+  package private(set) var isEarlier = false
   /// The hops of the proposal.
-  public private(set) var hops: UInt8 = 0
+  package private(set) var hops: UInt8 = 0
   /// The number of metadata entries.
-  public private(set) var metadataCount = 0
+  package private(set) var metadataCount = 0
   /// The number of conditions.
-  public private(set) var conditionCount = 0
+  package private(set) var conditionCount = 0
   /// The number of operations.
-  public private(set) var operationCount = 0
+  package private(set) var operationCount = 0
 
   /// Takes a reader positioned after the header of a `propose`, and checks the rest.
-  public init(_ reader: WireReader) throws(WireError) {
+  package init(_ reader: WireReader) throws(WireError) {
     var reader = reader
     frame = reader.frame
     remaining = try reader.count16("proposals", minimum: NumberedProposal.minimumBytes)
@@ -51,16 +51,16 @@ public struct ProposalCursor {
   }
 
   /// The length of this proposal in the frame, in bytes.
-  public var byteCount: Int { position - begin }
+  package var byteCount: Int { position - begin }
   /// The metadata of this proposal.
-  public var metadata: MetadataCursor { MetadataCursor(frame, at: metadataStart, remaining: metadataCount) }
+  package var metadata: MetadataCursor { MetadataCursor(frame, at: metadataStart, remaining: metadataCount) }
   /// The conditions of this proposal.
-  public var conditions: ConditionCursor { ConditionCursor(frame, at: conditionsStart, remaining: conditionCount) }
+  package var conditions: ConditionCursor { ConditionCursor(frame, at: conditionsStart, remaining: conditionCount) }
   /// The operations of this proposal.
-  public var operations: OperationCursor { OperationCursor(frame, at: operationsStart, remaining: operationCount) }
+  package var operations: OperationCursor { OperationCursor(frame, at: operationsStart, remaining: operationCount) }
 
   /// Advances to the next proposal; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard step(checking: false) else { throw changedFrame(position) }
     return true

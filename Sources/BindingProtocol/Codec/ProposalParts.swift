@@ -27,7 +27,7 @@ struct FieldReferenceCursor {
 }
 
 /// Iterates over the operations of one proposal.
-public struct OperationCursor {
+@usableFromInline package struct OperationCursor {
   @usableFromInline let frame: UnsafeRawBufferPointer
   @usableFromInline var position: Int
   @usableFromInline var left: Int
@@ -44,21 +44,21 @@ public struct OperationCursor {
   }
 
   /// Operations not yet reached.
-  @inlinable public var remaining: Int { left }
+  @inlinable package var remaining: Int { left }
   /// The verb's number, including unknown ones.
-  @inlinable public var verbNumber: UInt8 { verbByte }
+  @inlinable package var verbNumber: UInt8 { verbByte }
   /// nil if the verb is unknown.
-  @inlinable public var verb: Verb? { Verb(rawValue: verbByte) }
+  @inlinable package var verb: Verb? { Verb(rawValue: verbByte) }
   /// The field's id; nil if the field is referred to by name.
-  @inlinable public var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
+  @inlinable package var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
   /// The field's name, if it is referred to by name: UTF-8, its grammar unchecked.
-  @inlinable public var name: UnsafeRawBufferPointer? { reference.name(frame) }
+  @inlinable package var name: UnsafeRawBufferPointer? { reference.name(frame) }
   /// nil: no value. Not examined.
-  @inlinable public var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
+  @inlinable package var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
 
   /// Advances to the next operation; false at the end.
   @inlinable
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard left > 0 else { return false }
     guard frame.count &- position >= 9 else { throw changedFrame(position) }
     verbByte = frame[position]
@@ -75,17 +75,17 @@ public struct OperationCursor {
 }
 
 /// Iterates over the conditions of one proposal.
-public struct ConditionCursor {
+package struct ConditionCursor {
   private let frame: UnsafeRawBufferPointer
   private var position: Int
   private var reference = FieldReferenceCursor()
 
   /// Conditions not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
   /// The epoch of `version`.
-  public private(set) var epoch: Epoch = 0
+  package private(set) var epoch: Epoch = 0
   /// The version since which the field must be unchanged.
-  public private(set) var version: Version = 0
+  package private(set) var version: Version = 0
 
   init(_ frame: UnsafeRawBufferPointer, at position: Int, remaining: Int) {
     self.frame = frame
@@ -94,12 +94,12 @@ public struct ConditionCursor {
   }
 
   /// The field's id; nil if the field is referred to by name.
-  public var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
+  package var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
   /// The field's name, if it is referred to by name: UTF-8, its grammar unchecked.
-  public var name: UnsafeRawBufferPointer? { reference.name(frame) }
+  package var name: UnsafeRawBufferPointer? { reference.name(frame) }
 
   /// Advances to the next condition; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard frame.count &- position >= 20 else { throw changedFrame(position) }
     epoch = frame.little64(at: position)
@@ -113,16 +113,16 @@ public struct ConditionCursor {
 }
 
 /// Iterates over the metadata of one proposal.
-public struct MetadataCursor {
+package struct MetadataCursor {
   private let frame: UnsafeRawBufferPointer
   private var position: Int
 
   /// Entries not yet reached.
-  public private(set) var remaining: Int
+  package private(set) var remaining: Int
   /// The name of the current entry, UTF-8.
-  public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+  package private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
   /// The value of the current entry, UTF-8.
-  public private(set) var value = UnsafeRawBufferPointer(start: nil, count: 0)
+  package private(set) var value = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(_ frame: UnsafeRawBufferPointer, at position: Int, remaining: Int) {
     self.frame = frame
@@ -131,7 +131,7 @@ public struct MetadataCursor {
   }
 
   /// Advances to the next entry; false at the end.
-  public mutating func next() throws(WireError) -> Bool {
+  package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     let middle = frame.skipText8(at: position, checking: false)
     guard middle >= 0 else { throw changedFrame(position) }

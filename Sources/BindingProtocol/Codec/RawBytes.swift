@@ -24,7 +24,7 @@ extension UnsafeRawBufferPointer {
 
   /// Whether both hold the same bytes.
   @inlinable
-  public func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+  package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
     var index = 0
     while index &+ 8 <= count {

@@ -12,8 +12,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The code of the hub's answer: `malformed`, `badName` or `unknownKind`.
   public var code: ErrorCode
 
-  /// Memberwise initialiser.
-  public init(message: String, place: String, problem: String, offset: Int = 0, code: ErrorCode = .malformed) {
+  package init(message: String, place: String, problem: String, offset: Int = 0, code: ErrorCode = .malformed) {
     self.message = message
     self.place = place
     self.problem = problem

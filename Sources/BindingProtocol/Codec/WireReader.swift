@@ -1,57 +1,57 @@
 /// Reads a frame from front to back. Every read checks that the bytes exist and throws; none traps.
 ///
 /// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid.
-public struct WireReader {
+@usableFromInline package struct WireReader {
   /// The whole frame.
-  public let frame: UnsafeRawBufferPointer
+  @usableFromInline package let frame: UnsafeRawBufferPointer
   /// The name of the message being read, for errors.
-  public var message: StaticString
+  @usableFromInline package var message: StaticString
   @usableFromInline var position: Int
 
   /// Begins at the front of a frame.
   @inlinable
-  public init(_ frame: UnsafeRawBufferPointer, message: StaticString = "frame") {
+  package init(_ frame: UnsafeRawBufferPointer, message: StaticString = "frame") {
     self.frame = frame
     self.message = message
     self.position = 0
   }
 
   /// Bytes read so far.
-  @inlinable public var offset: Int { position }
+  @inlinable package var offset: Int { position }
   /// Bytes not yet read.
-  @inlinable public var remaining: Int { frame.count &- position }
+  @inlinable package var remaining: Int { frame.count &- position }
 
   /// Reads one byte. `place` names it in errors, here and in all other reads.
   @inlinable @inline(__always)
-  public mutating func u8(_ place: StaticString) throws(WireError) -> UInt8 {
+  package mutating func u8(_ place: StaticString) throws(WireError) -> UInt8 {
     let at = try advance(1, place)
     return frame[at]
   }
 
   /// Reads a little-endian integer of two bytes.
   @inlinable @inline(__always)
-  public mutating func u16(_ place: StaticString) throws(WireError) -> UInt16 {
+  package mutating func u16(_ place: StaticString) throws(WireError) -> UInt16 {
     let at = try advance(2, place)
     return frame.little16(at: at)
   }
 
   /// Reads a little-endian integer of four bytes.
   @inlinable @inline(__always)
-  public mutating func u32(_ place: StaticString) throws(WireError) -> UInt32 {
+  package mutating func u32(_ place: StaticString) throws(WireError) -> UInt32 {
     let at = try advance(4, place)
     return frame.little32(at: at)
   }
 
   /// Reads a little-endian integer of eight bytes.
   @inlinable @inline(__always)
-  public mutating func u64(_ place: StaticString) throws(WireError) -> UInt64 {
+  package mutating func u64(_ place: StaticString) throws(WireError) -> UInt64 {
     let at = try advance(8, place)
     return frame.little64(at: at)
   }
 
   /// Reads a byte that must be 0 or 1.
   @inlinable
-  public mutating func flag(_ place: StaticString) throws(WireError) -> Bool {
+  package mutating func flag(_ place: StaticString) throws(WireError) -> Bool {
     let byte = try u8(place)
     if byte > 1 { throw error(place, "is \(byte), must be 0 or 1") }
     return byte == 1
@@ -59,45 +59,45 @@ public struct WireReader {
 
   /// Reads `count` bytes, in place.
   @inlinable @inline(__always)
-  public mutating func bytes(_ count: Int, _ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+  package mutating func bytes(_ count: Int, _ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let at = try advance(count, place)
     return frame.part(at, count)
   }
 
   /// Reads a `text8`, in place; checks that it is UTF-8.
   @inlinable
-  public mutating func text8Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+  package mutating func text8Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let length = Int(try u8(place))
     return try checkedText(length, place)
   }
 
   /// Reads a `text16`, in place; checks that it is UTF-8.
   @inlinable
-  public mutating func text16Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+  package mutating func text16Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let length = Int(try u16(place))
     return try checkedText(length, place)
   }
 
   /// Reads a `text8`.
-  public mutating func text8(_ place: StaticString) throws(WireError) -> String {
+  package mutating func text8(_ place: StaticString) throws(WireError) -> String {
     String(decoding: try text8Bytes(place), as: UTF8.self)
   }
 
   /// Reads a `text16`.
-  public mutating func text16(_ place: StaticString) throws(WireError) -> String {
+  package mutating func text16(_ place: StaticString) throws(WireError) -> String {
     String(decoding: try text16Bytes(place), as: UTF8.self)
   }
 
   /// Reads a `value`, in place and unexamined; nil for "no value".
   @inlinable @inline(__always)
-  public mutating func valueBytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer? {
+  package mutating func valueBytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer? {
     let length = try u32(place)
     if length == UInt32.max { return nil }
     return try bytes(Int(length), place)
   }
 
   /// Reads a `value`, unexamined; nil for "no value".
-  public mutating func value(_ place: StaticString) throws(WireError) -> FieldValue? {
+  package mutating func value(_ place: StaticString) throws(WireError) -> FieldValue? {
     guard let bytes = try valueBytes(place) else { return nil }
     return FieldValue(bytes)
   }
@@ -105,32 +105,33 @@ public struct WireReader {
   /// Reads the count of a `list8` whose elements take at least `minimum` bytes each, and checks that they fit into
   /// the rest.
   @inlinable
-  public mutating func count8(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+  package mutating func count8(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u8(place)), place, minimum)
   }
 
   /// Reads the count of a `list16` whose elements take at least `minimum` bytes each, and checks that they fit into
   /// the rest.
   @inlinable
-  public mutating func count16(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+  package mutating func count16(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u16(place)), place, minimum)
   }
 
   /// Reads the count of a `list32` whose elements take at least `minimum` bytes each, and checks that they fit into
   /// the rest.
   @inlinable
-  public mutating func count32(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+  package mutating func count32(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u32(place)), place, minimum)
   }
 
   /// Throws if bytes follow the end of the message.
   @inlinable
-  public func end() throws(WireError) {
+  package func end() throws(WireError) {
     if remaining != 0 { throw error("end", "\(remaining) bytes follow the end of the message") }
   }
 
   /// An error at the current offset.
-  public func error(_ place: StaticString, _ problem: String, code: ErrorCode = .malformed) -> WireError {
+  @usableFromInline
+  package func error(_ place: StaticString, _ problem: String, code: ErrorCode = .malformed) -> WireError {
     WireError(message: message.description, place: place.description, problem: problem, offset: position, code: code)
   }
 

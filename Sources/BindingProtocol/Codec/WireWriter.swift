@@ -2,22 +2,22 @@
 ///
 /// A text that is too long for its length prefix is cut between two characters. A list that is too long for its
 /// count is a programming error: callers split long lists over several messages.
-public struct WireWriter: Sendable {
+@usableFromInline package struct WireWriter: Sendable {
   /// Filled up to `end`; the rest is free capacity.
   @usableFromInline var storage: [UInt8]
   @usableFromInline var end: Int
 
   /// Makes an empty writer with room for `capacity` bytes.
-  public init(reserving capacity: Int = 256) {
+  package init(reserving capacity: Int = 256) {
     storage = [UInt8](repeating: 0, count: max(capacity, 64))
     end = 0
   }
 
   /// Bytes written.
-  @inlinable public var count: Int { end }
+  @inlinable package var count: Int { end }
 
   /// A copy of the written bytes.
-  public var bytes: [UInt8] { Array(storage[0..<end]) }
+  package var bytes: [UInt8] { Array(storage[0..<end]) }
 
   /// Moves the written bytes out, leaving this writer empty, without capacity.
   mutating func takeBytes() -> [UInt8] {
@@ -28,7 +28,7 @@ public struct WireWriter: Sendable {
 
   /// Calls `body` with the written bytes, in place.
   @inlinable
-  public func withUnsafeBytes<Result, Failure: Error>(
+  package func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeBufferPointer { buffer throws(Failure) in
@@ -37,45 +37,45 @@ public struct WireWriter: Sendable {
   }
 
   /// Drops all bytes.
-  public mutating func removeAll(keepingCapacity: Bool = true) {
+  package mutating func removeAll(keepingCapacity: Bool = true) {
     end = 0
     if !keepingCapacity { storage = [UInt8](repeating: 0, count: 64) }
   }
 
   /// Drops the bytes after the first `count`.
   @inlinable
-  public mutating func truncate(to count: Int) {
+  package mutating func truncate(to count: Int) {
     if count < end { end = max(count, 0) }
   }
 
   /// Makes room for `extra` more bytes.
   @inlinable @inline(__always)
-  public mutating func reserve(_ extra: Int) {
+  package mutating func reserve(_ extra: Int) {
     if storage.count &- end < extra { grow(extra) }
   }
 
   /// Appends one byte.
   @inlinable @inline(__always)
-  public mutating func u8(_ number: UInt8) { integer(number) }
+  package mutating func u8(_ number: UInt8) { integer(number) }
   /// Appends an integer of two bytes, little-endian.
   @inlinable @inline(__always)
-  public mutating func u16(_ number: UInt16) { integer(number) }
+  package mutating func u16(_ number: UInt16) { integer(number) }
   /// Appends an integer of four bytes, little-endian.
   @inlinable @inline(__always)
-  public mutating func u32(_ number: UInt32) { integer(number) }
+  package mutating func u32(_ number: UInt32) { integer(number) }
   /// Appends an integer of eight bytes, little-endian.
   @inlinable @inline(__always)
-  public mutating func u64(_ number: UInt64) { integer(number) }
+  package mutating func u64(_ number: UInt64) { integer(number) }
   /// Appends 1 or 0 as one byte.
   @inlinable
-  public mutating func flag(_ value: Bool) { integer(value ? 1 : 0 as UInt8) }
+  package mutating func flag(_ value: Bool) { integer(value ? 1 : 0 as UInt8) }
   /// Appends the topic at the front of a downstream frame, big-endian.
   @inlinable
-  public mutating func topic(_ topic: Topic) { integer(topic.byteSwapped) }
+  package mutating func topic(_ topic: Topic) { integer(topic.byteSwapped) }
 
   /// Appends bytes without a length.
   @inlinable
-  public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     storage.store(bytes, at: end)
     end &+= bytes.count
@@ -83,18 +83,18 @@ public struct WireWriter: Sendable {
 
   /// Appends bytes without a length.
   @inlinable
-  public mutating func raw(_ bytes: [UInt8]) {
+  package mutating func raw(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw($0) }
   }
 
   /// Appends a `text8`.
-  public mutating func text8(_ text: String) {
+  package mutating func text8(_ text: String) {
     var text = text
     text.withUTF8 { text8(UnsafeRawBufferPointer($0)) }
   }
 
   /// Appends a `text16`.
-  public mutating func text16(_ text: String) {
+  package mutating func text16(_ text: String) {
     var text = text
     text.withUTF8 {
       let bytes = UTF8Check.cut(UnsafeRawBufferPointer($0), to: Int(UInt16.max))
@@ -104,7 +104,7 @@ public struct WireWriter: Sendable {
   }
 
   /// Appends a `text8` of bytes that are UTF-8.
-  public mutating func text8(_ text: UnsafeRawBufferPointer) {
+  package mutating func text8(_ text: UnsafeRawBufferPointer) {
     let bytes = UTF8Check.cut(text, to: Int(UInt8.max))
     u8(UInt8(bytes.count))
     raw(bytes)
@@ -112,7 +112,7 @@ public struct WireWriter: Sendable {
 
   /// Appends a `value`; nil is "no value".
   @inlinable
-  public mutating func value(_ value: UnsafeRawBufferPointer?) {
+  package mutating func value(_ value: UnsafeRawBufferPointer?) {
     guard let value else { return u32(UInt32.max) }
     u32(UInt32(truncatingIfNeeded: value.count))
     raw(value)
@@ -120,35 +120,35 @@ public struct WireWriter: Sendable {
 
   /// Appends a `value`; nil is "no value".
   @inlinable
-  public mutating func value(_ value: FieldValue?) {
+  package mutating func value(_ value: FieldValue?) {
     guard let value else { return u32(UInt32.max) }
     value.bytes.withUnsafeBytes { self.value($0) }
   }
 
   /// Appends the count of a `list8`.
-  public mutating func count8(_ count: Int) { u8(UInt8(checked: count)) }
+  package mutating func count8(_ count: Int) { u8(UInt8(checked: count)) }
   /// Appends the count of a `list16`.
-  public mutating func count16(_ count: Int) { u16(UInt16(checked: count)) }
+  package mutating func count16(_ count: Int) { u16(UInt16(checked: count)) }
   /// Appends the count of a `list32`.
-  public mutating func count32(_ count: Int) { u32(UInt32(checked: count)) }
+  package mutating func count32(_ count: Int) { u32(UInt32(checked: count)) }
 
   /// Overwrites two bytes at `offset`, if they have been written.
   @inlinable
-  public mutating func patch16(at offset: Int, _ number: UInt16) {
+  package mutating func patch16(at offset: Int, _ number: UInt16) {
     guard offset >= 0, offset &+ 2 <= end else { return }
     storage.store(number, at: offset)
   }
 
   /// Overwrites four bytes at `offset`, if they have been written.
   @inlinable
-  public mutating func patch32(at offset: Int, _ number: UInt32) {
+  package mutating func patch32(at offset: Int, _ number: UInt32) {
     guard offset >= 0, offset &+ 4 <= end else { return }
     storage.store(number, at: offset)
   }
 
   /// Overwrites eight bytes at `offset`, if they have been written.
   @inlinable
-  public mutating func patch64(at offset: Int, _ number: UInt64) {
+  package mutating func patch64(at offset: Int, _ number: UInt64) {
     guard offset >= 0, offset &+ 8 <= end else { return }
     storage.store(number, at: offset)
   }

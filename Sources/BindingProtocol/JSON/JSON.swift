@@ -19,7 +19,7 @@ public indirect enum JSON: Hashable, Sendable {
     /// The member's value.
     public var value: JSON
 
-    /// Memberwise initialiser.
+    /// Creates a member.
     public init(_ name: String, _ value: JSON) {
       self.name = name
       self.value = value

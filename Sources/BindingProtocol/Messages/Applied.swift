@@ -1,21 +1,20 @@
 /// Waits until other peers have applied a version (§5.3): the message `await`.
-public struct AwaitApplied: WireContent, Hashable {
+package struct AwaitApplied: WireContent, Hashable {
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The awaited version.
-  public var version: Version
+  package var version: Version
   /// How many sessions must have applied it; 0: all live sessions that have joined the model when this message
   /// arrives.
-  public var count: UInt32
+  package var count: UInt32
   /// The hub answers after this time at the latest.
-  public var timeoutMilliseconds: UInt32
+  package var timeoutMilliseconds: UInt32
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     request: UInt32, topic: Topic, epoch: Epoch, version: Version, count: UInt32 = 0, timeoutMilliseconds: UInt32
   ) {
     self.request = request
@@ -26,7 +25,7 @@ public struct AwaitApplied: WireContent, Hashable {
     self.timeoutMilliseconds = timeoutMilliseconds
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
     epoch = try reader.u64("epoch")
@@ -35,7 +34,7 @@ public struct AwaitApplied: WireContent, Hashable {
     timeoutMilliseconds = try reader.u32("withinMs")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(request)
     writer.u32(topic)
     writer.u64(epoch)
@@ -46,9 +45,9 @@ public struct AwaitApplied: WireContent, Hashable {
 }
 
 /// The result of waiting for other peers (§5.3).
-public struct Awaited: WireContent, Hashable {
+package struct Awaited: WireContent, Hashable {
   /// How a wait ended.
-  public enum End: UInt8, Sendable, CaseIterable {
+  package enum End: UInt8, Sendable, CaseIterable {
     /// The timeout passed first.
     case incomplete = 0
     case complete
@@ -61,20 +60,19 @@ public struct Awaited: WireContent, Hashable {
   }
 
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// Sessions that have applied the version.
-  public var applied: UInt32
+  package var applied: UInt32
   /// Sessions that the hub waited for.
-  public var of: UInt32
+  package var of: UInt32
   /// How the wait ended.
-  public var end: End
+  package var end: End
   /// The names of sessions that have not applied it, at most 255.
-  public var missing: [String]
+  package var missing: [String]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     session: SessionID, request: UInt32, applied: UInt32 = 0, of: UInt32 = 0, end: End, missing: [String] = []
   ) {
     self.session = session
@@ -85,7 +83,7 @@ public struct Awaited: WireContent, Hashable {
     self.missing = missing
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     applied = try reader.u32("applied")
@@ -94,7 +92,7 @@ public struct Awaited: WireContent, Hashable {
     missing = try reader.texts("missing")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.u32(applied)
@@ -106,25 +104,24 @@ public struct Awaited: WireContent, Hashable {
 
 /// Asks all sessions that have joined the model of the frame's topic to report when they have applied a version
 /// (§5.3): the message `ask`.
-public struct AskApplied: WireContent, Hashable {
+package struct AskApplied: WireContent, Hashable {
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version to report.
-  public var version: Version
+  package var version: Version
 
-  /// Memberwise initialiser.
-  public init(epoch: Epoch, version: Version) {
+  package init(epoch: Epoch, version: Version) {
     self.epoch = epoch
     self.version = version
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     epoch = try reader.u64("epoch")
     version = try reader.u64("version")
     _ = try reader.bits("flags", known: 0)
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(epoch)
     writer.u64(version)
     writer.u8(0)
@@ -132,20 +129,19 @@ public struct AskApplied: WireContent, Hashable {
 }
 
 /// The state of a peer's replica of one model (§5.3): an entry of the message `report`.
-public struct AppliedEntry: WireContent, Hashable {
+package struct AppliedEntry: WireContent, Hashable {
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version of the replica.
-  public var version: Version
+  package var version: Version
   /// The digest of the committed values at that version.
-  public var digest: UInt64
+  package var digest: UInt64
   /// How often in this session the peer's digest differed from the hub's and the peer reloaded the model.
-  public var healed: UInt32
+  package var healed: UInt32
 
-  /// Memberwise initialiser.
-  public init(topic: Topic, epoch: Epoch, version: Version, digest: UInt64, healed: UInt32) {
+  package init(topic: Topic, epoch: Epoch, version: Version, digest: UInt64, healed: UInt32) {
     self.topic = topic
     self.epoch = epoch
     self.version = version
@@ -153,7 +149,7 @@ public struct AppliedEntry: WireContent, Hashable {
     self.healed = healed
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.modelTopic("topic")
     epoch = try reader.u64("epoch")
     version = try reader.u64("version")
@@ -161,7 +157,7 @@ public struct AppliedEntry: WireContent, Hashable {
     healed = try reader.u32("healed")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(topic)
     writer.u64(epoch)
     writer.u64(version)
@@ -178,35 +174,34 @@ public struct AppliedEntry: WireContent, Hashable {
 }
 
 /// Asks, without a session, whether the replicas of all peers equal the hub's (§4.4): the message `verify`.
-public struct Verify: WireContent, Hashable {
+package struct Verify: WireContent, Hashable {
   /// The hub answers after this time at the latest.
-  public var timeoutMilliseconds: UInt32
+  package var timeoutMilliseconds: UInt32
   /// The last topic already answered; 0: none.
-  public var after: Topic
+  package var after: Topic
   /// Model ids and prefixes; empty: all models.
-  public var names: [String]
+  package var names: [String]
 
-  /// Memberwise initialiser.
-  public init(timeoutMilliseconds: UInt32, after: Topic = Topics.none, names: [String] = []) {
+  package init(timeoutMilliseconds: UInt32, after: Topic = Topics.none, names: [String] = []) {
     self.timeoutMilliseconds = timeoutMilliseconds
     self.after = after
     self.names = names
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     timeoutMilliseconds = try reader.u32("withinMs")
     after = try reader.u32("after")
     names = try reader.texts("names")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(timeoutMilliseconds)
     writer.u32(after)
     writer.texts(names)
   }
 
   /// Whether the request covers a model.
-  public func covers(_ model: String) -> Bool {
+  package func covers(_ model: String) -> Bool {
     names.isEmpty || names.contains { $0 == model || ($0.isEmpty || $0.hasSuffix("/")) && model.hasPrefix($0) }
   }
 }

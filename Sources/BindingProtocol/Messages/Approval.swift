@@ -1,9 +1,9 @@
 /// Asks a model's owner to approve a proposal (§9.3): the message `approve`.
 public struct ApprovalRequest: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The hub's number for this request, repeated in the answer.
   public var token: UInt32
   /// The proposer.
@@ -11,8 +11,7 @@ public struct ApprovalRequest: WireContent, Hashable {
   /// The proposed values of the fields; nil: deleted.
   public var fields: [ApprovalField]
 
-  /// Memberwise initialiser.
-  public init(session: SessionID, topic: Topic, token: UInt32, origin: Origin, fields: [ApprovalField]) {
+  package init(session: SessionID, topic: Topic, token: UInt32, origin: Origin, fields: [ApprovalField]) {
     self.session = session
     self.topic = topic
     self.token = token
@@ -20,7 +19,7 @@ public struct ApprovalRequest: WireContent, Hashable {
     self.fields = fields
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     topic = try reader.modelTopic("topic")
     token = try reader.u32("token")
@@ -28,7 +27,7 @@ public struct ApprovalRequest: WireContent, Hashable {
     fields = try reader.elements(try reader.count16("fields", minimum: 5))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(topic)
     writer.u32(token)
@@ -45,46 +44,44 @@ public struct ApprovalField: WireContent, Hashable {
   /// The proposed value; nil: deleted.
   public var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(name: String, value: FieldValue?) {
+  package init(name: String, value: FieldValue?) {
     self.name = name
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     name = try reader.fieldName("name")
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(name)
     writer.value(value)
   }
 }
 
 /// The owner's answer (§9.3).
-public struct Approval: WireContent, Hashable {
+package struct Approval: WireContent, Hashable {
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The token of the request.
-  public var token: UInt32
+  package var token: UInt32
   /// Whether the owner approves.
-  public var isAccepted: Bool
+  package var isAccepted: Bool
   /// The reason for a refusal, for the proposer; at most 1,000 bytes.
-  public var text: String
+  package var text: String
 
   /// The maximum length of `text`, in bytes.
-  public static let maxTextBytes = 1_000
+  package static let maxTextBytes = 1_000
 
-  /// Memberwise initialiser.
-  public init(topic: Topic, token: UInt32, isAccepted: Bool, text: String = "") {
+  package init(topic: Topic, token: UInt32, isAccepted: Bool, text: String = "") {
     self.topic = topic
     self.token = token
     self.isAccepted = isAccepted
     self.text = text
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.modelTopic("topic")
     token = try reader.u32("token")
     isAccepted = try reader.flag("accept")
@@ -94,7 +91,7 @@ public struct Approval: WireContent, Hashable {
     }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(topic)
     writer.u32(token)
     writer.u8(isAccepted ? 1 : 0)

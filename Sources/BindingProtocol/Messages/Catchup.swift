@@ -1,7 +1,7 @@
 /// A part of the state that a peer is missing (§5.2): the message `catchup`.
-public struct CatchupChunk: WireContent, Hashable {
+package struct CatchupChunk: WireContent, Hashable {
   /// How the state is represented.
-  public enum Form: UInt8, Sendable {
+  package enum Form: UInt8, Sendable {
     /// Every field that changed after `previous`, with its state at `version`.
     case delta = 1
     /// All fields at `version`; a field that is not listed does not exist.
@@ -9,32 +9,31 @@ public struct CatchupChunk: WireContent, Hashable {
   }
 
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version that a delta starts from; 0 for a snapshot.
-  public var previous: Version
+  package var previous: Version
   /// The version that the catch-up leads to.
-  public var version: Version
+  package var version: Version
   /// How the state is represented.
-  public var form: Form
+  package var form: Form
   /// Counts up from 0. The peer applies nothing before the last chunk has arrived.
-  public var chunk: UInt32
+  package var chunk: UInt32
   /// Whether this is the last chunk.
-  public var isLast: Bool
+  package var isLast: Bool
   /// The highest decided number of the requester's proposals in this model.
-  public var lastDecided: ProposalNumber
+  package var lastDecided: ProposalNumber
   /// The writers; the entries of this chunk refer to them by index.
-  public var origins: [Origin]
+  package var origins: [Origin]
   /// The names of the field ids that are new to the peer.
-  public var names: NamesRun
+  package var names: NamesRun
   /// The entries of the message.
-  public var entries: [CatchupEntry]
+  package var entries: [CatchupEntry]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     session: SessionID, request: UInt32, epoch: Epoch, previous: Version, version: Version, form: Form,
     chunk: UInt32, isLast: Bool, lastDecided: ProposalNumber, origins: [Origin], names: NamesRun,
     entries: [CatchupEntry]
@@ -53,7 +52,7 @@ public struct CatchupChunk: WireContent, Hashable {
     self.entries = entries
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     epoch = try reader.u64("epoch")
@@ -73,7 +72,7 @@ public struct CatchupChunk: WireContent, Hashable {
     }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.u64(epoch)
@@ -92,22 +91,21 @@ public struct CatchupChunk: WireContent, Hashable {
 }
 
 /// One field in a catch-up.
-public struct CatchupEntry: WireContent, Hashable {
+package struct CatchupEntry: WireContent, Hashable {
   /// The field's id.
-  public var field: FieldID
+  package var field: FieldID
   /// The version of the last commit that wrote it.
-  public var version: Version
+  package var version: Version
   /// The writer of that commit: an index in the chunk's origins.
-  public var origin: UInt16
+  package var origin: UInt16
   /// The number of its proposal.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// Its time by the hub's wall clock, milliseconds since 1970.
-  public var time: UInt64
+  package var time: UInt64
   /// nil: deleted.
-  public var value: FieldValue?
+  package var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     field: FieldID, version: Version, origin: UInt16, number: ProposalNumber, time: UInt64, value: FieldValue?
   ) {
     self.field = field
@@ -118,7 +116,7 @@ public struct CatchupEntry: WireContent, Hashable {
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     field = try reader.fieldID("field")
     version = try reader.u64("version")
     origin = try reader.u16("origin")
@@ -127,7 +125,7 @@ public struct CatchupEntry: WireContent, Hashable {
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(field)
     writer.u64(version)
     writer.u16(origin)

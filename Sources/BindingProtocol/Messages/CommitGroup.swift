@@ -1,20 +1,19 @@
 /// One or more commits of one model, in order (§5.2): the message `commits`.
-public struct CommitGroup: WireContent, Hashable {
+package struct CommitGroup: WireContent, Hashable {
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The first commit makes version `previous` + 1.
-  public var previous: Version
+  package var previous: Version
   /// The hub's wall time, milliseconds since 1970.
-  public var time: UInt64
+  package var time: UInt64
   /// The writers; commits refer to them by index.
-  public var origins: [Origin]
+  package var origins: [Origin]
   /// The names of the field ids that are new with these commits.
-  public var names: NamesRun
+  package var names: NamesRun
   /// The commits, in order.
-  public var commits: [Commit]
+  package var commits: [Commit]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     epoch: Epoch, previous: Version, time: UInt64, origins: [Origin], names: NamesRun, commits: [Commit]
   ) {
     self.epoch = epoch
@@ -26,9 +25,9 @@ public struct CommitGroup: WireContent, Hashable {
   }
 
   /// The version that the last commit makes.
-  public var version: Version { previous + Version(commits.count) }
+  package var version: Version { previous + Version(commits.count) }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     epoch = try reader.u64("epoch")
     previous = try reader.u64("previous")
     time = try reader.u64("time")
@@ -41,7 +40,7 @@ public struct CommitGroup: WireContent, Hashable {
     }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(epoch)
     writer.u64(previous)
     writer.u64(time)
@@ -54,19 +53,18 @@ public struct CommitGroup: WireContent, Hashable {
 }
 
 /// Names of consecutive field ids: `first`, `first` + 1, …
-public struct NamesRun: WireContent, Hashable {
+package struct NamesRun: WireContent, Hashable {
   /// The id of the first name; without names, the number of ids assigned before.
-  public var first: FieldID
+  package var first: FieldID
   /// The names, in the order of the ids.
-  public var names: [String]
+  package var names: [String]
 
-  /// Memberwise initialiser.
-  public init(first: FieldID, names: [String] = []) {
+  package init(first: FieldID, names: [String] = []) {
     self.first = first
     self.names = names
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     let (first, count) = try reader.namesHeader()
     self.first = first
     names = []
@@ -74,7 +72,7 @@ public struct NamesRun: WireContent, Hashable {
     for _ in 0..<count { names.append(try reader.fieldName("names")) }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(first)
     writer.count32(names.count)
     for name in names { writer.text8(name) }
@@ -82,32 +80,31 @@ public struct NamesRun: WireContent, Hashable {
 }
 
 /// One atomic change of a model.
-public struct Commit: WireContent, Hashable {
+package struct Commit: WireContent, Hashable {
   /// The writer: an index in the group's origins.
-  public var origin: UInt16
+  package var origin: UInt16
   /// The proposal's number.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// The hops of the proposal.
-  public var hops: UInt8
+  package var hops: UInt8
   /// The changed fields.
-  public var changes: [CommitChange]
+  package var changes: [CommitChange]
 
-  /// Memberwise initialiser.
-  public init(origin: UInt16, number: ProposalNumber, hops: UInt8 = 0, changes: [CommitChange]) {
+  package init(origin: UInt16, number: ProposalNumber, hops: UInt8 = 0, changes: [CommitChange]) {
     self.origin = origin
     self.number = number
     self.hops = hops
     self.changes = changes
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     origin = try reader.u16("origin")
     number = try reader.u32("number")
     hops = try reader.u8("hops")
     changes = try reader.elements(try reader.count16("changes", minimum: 8))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u16(origin)
     writer.u32(number)
     writer.u8(hops)
@@ -117,24 +114,23 @@ public struct Commit: WireContent, Hashable {
 }
 
 /// A commit's new value of one field.
-public struct CommitChange: WireContent, Hashable {
+package struct CommitChange: WireContent, Hashable {
   /// The field's id.
-  public var field: FieldID
+  package var field: FieldID
   /// nil: deleted.
-  public var value: FieldValue?
+  package var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(field: FieldID, value: FieldValue?) {
+  package init(field: FieldID, value: FieldValue?) {
     self.field = field
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     field = try reader.fieldID("field")
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(field)
     writer.value(value)
   }

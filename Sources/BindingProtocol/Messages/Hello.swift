@@ -1,25 +1,24 @@
 /// The first message of a peer on a connection (§4.1).
-public struct Hello: WireContent, Hashable {
+package struct Hello: WireContent, Hashable {
   /// The only supported encoding of values.
-  public static let json = "json"
+  package static let json = "json"
 
   /// The lowest protocol number that the peer supports.
-  public var lowest: UInt8
+  package var lowest: UInt8
   /// The highest protocol number that the peer supports.
-  public var highest: UInt8
+  package var highest: UInt8
   /// The identity that the peer claims.
-  public var identity: Identity
+  package var identity: Identity
   /// Whether this identity has been welcomed before.
-  public var isResuming: Bool
+  package var isResuming: Bool
   /// How long the hub keeps a silent session; 0: the hub's default.
-  public var leaseMilliseconds: UInt32
+  package var leaseMilliseconds: UInt32
   /// The encoding of values: `json`.
-  public var encoding: String
+  package var encoding: String
   /// The peer's capabilities.
-  public var capabilities: [String]
+  package var capabilities: [String]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     lowest: UInt8 = 0, highest: UInt8 = 0, identity: Identity, isResuming: Bool = false,
     leaseMilliseconds: UInt32 = 0, encoding: String = Hello.json, capabilities: [String] = []
   ) {
@@ -32,7 +31,7 @@ public struct Hello: WireContent, Hashable {
     self.capabilities = capabilities
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     lowest = try reader.u8("lowest")
     highest = try reader.u8("highest")
     if lowest > highest { throw reader.error("highest", "is \(highest), below lowest, \(lowest)") }
@@ -51,7 +50,7 @@ public struct Hello: WireContent, Hashable {
     capabilities = try reader.texts("capabilities")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u8(lowest)
     writer.u8(highest)
     writer.u64(identity.tag.rawValue)

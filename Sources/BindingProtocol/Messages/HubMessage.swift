@@ -1,24 +1,23 @@
 /// The header of every frame from the hub.
-public struct HubHeader: Sendable, Hashable {
+package struct HubHeader: Sendable, Hashable {
   /// The model's topic, or one of `Topics`.
-  public var topic: Topic
+  package var topic: Topic
   /// The kind of the message.
-  public var kind: HubMessageKind
+  package var kind: HubMessageKind
   /// The hub's start number.
-  public var start: StartNumber
+  package var start: StartNumber
 
-  /// Memberwise initialiser.
-  public init(topic: Topic, kind: HubMessageKind, start: StartNumber) {
+  package init(topic: Topic, kind: HubMessageKind, start: StartNumber) {
     self.topic = topic
     self.kind = kind
     self.start = start
   }
 
   /// The length of a header, in bytes.
-  public static let byteCount = 9
+  package static let byteCount = 9
 
   /// Reads the header and leaves `reader` at the body. Later errors name the kind.
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.u32("topic").byteSwapped
     let number = try reader.u8("kind")
     guard let kind = HubMessageKind(rawValue: number) else {
@@ -36,7 +35,7 @@ public struct HubHeader: Sendable, Hashable {
   }
 
   /// Appends the header.
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.topic(topic)
     writer.u8(kind.rawValue)
     writer.u32(start)
@@ -44,7 +43,7 @@ public struct HubHeader: Sendable, Hashable {
 }
 
 /// A message from the hub to a peer.
-public enum HubMessage: Sendable, Hashable {
+package enum HubMessage: Sendable, Hashable {
   case welcome(Welcome)
   case topic(TopicAssigned)
   case joined(Joined)
@@ -64,7 +63,7 @@ public enum HubMessage: Sendable, Hashable {
   case ask(AskApplied)
 
   /// The kind of the message.
-  public var kind: HubMessageKind {
+  package var kind: HubMessageKind {
     switch self {
     case .welcome: .welcome
     case .topic: .topic
@@ -109,7 +108,7 @@ public enum HubMessage: Sendable, Hashable {
   }
 
   /// Reads a whole frame.
-  public static func decode(
+  package static func decode(
     _ frame: UnsafeRawBufferPointer
   ) throws(WireError) -> (header: HubHeader, message: HubMessage) {
     var reader = WireReader(frame)
@@ -118,14 +117,14 @@ public enum HubMessage: Sendable, Hashable {
   }
 
   /// Reads a whole frame.
-  public static func decode(_ frame: [UInt8]) throws(WireError) -> (header: HubHeader, message: HubMessage) {
+  package static func decode(_ frame: [UInt8]) throws(WireError) -> (header: HubHeader, message: HubMessage) {
     try frame.withUnsafeBytes { buffer in
       Result { () throws(WireError) in try decode(buffer) }
     }.get()
   }
 
   /// Reads the body of a frame of this kind, to its end.
-  public init(_ kind: HubMessageKind, from reader: inout WireReader) throws(WireError) {
+  package init(_ kind: HubMessageKind, from reader: inout WireReader) throws(WireError) {
     switch kind {
     case .welcome: self = .welcome(try Welcome(from: &reader))
     case .topic: self = .topic(try TopicAssigned(from: &reader))
@@ -149,13 +148,13 @@ public enum HubMessage: Sendable, Hashable {
   }
 
   /// Appends the whole frame. `topic` is the model's topic; a message that concerns no model ignores it.
-  public func write(to writer: inout WireWriter, topic: Topic = Topics.none, start: StartNumber) {
+  package func write(to writer: inout WireWriter, topic: Topic = Topics.none, start: StartNumber) {
     HubHeader(topic: kind.fixedTopic ?? topic, kind: kind, start: start).write(to: &writer)
     content.write(to: &writer)
   }
 
   /// The whole frame. `topic` is the model's topic; a message that concerns no model ignores it.
-  public func encode(topic: Topic = Topics.none, start: StartNumber) -> [UInt8] {
+  package func encode(topic: Topic = Topics.none, start: StartNumber) -> [UInt8] {
     var writer = WireWriter()
     write(to: &writer, topic: topic, start: start)
     return writer.bytes

@@ -1,29 +1,29 @@
 /// A model or prefix to join, with the state that the peer has (§5.1).
-public struct Join: WireContent, Hashable {
+package struct Join: WireContent, Hashable {
   /// Whether the name is a model or a prefix.
-  public enum Form: UInt8, Sendable {
+  package enum Form: UInt8, Sendable {
     case model = 0
     case prefix
   }
 
   /// The peer's number for this request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// Whether `name` is a model or a prefix.
-  public var form: Form
+  package var form: Form
   /// A model id, the name of an ephemeral model, a prefix that ends in `/`, or the empty prefix.
-  public var name: String
+  package var name: String
   /// The epoch of the peer's replica; epoch 0 and version 0: none.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version of the peer's replica.
-  public var version: Version
+  package var version: Version
   /// How many of the model's field names the peer knows, in this run of the hub.
-  public var namesKnown: UInt32
+  package var namesKnown: UInt32
   /// The lowest of the peer's proposal numbers in this model whose outcome it has not seen: initially 1; 0 for a
   /// prefix.
-  public var unacknowledged: ProposalNumber
+  package var unacknowledged: ProposalNumber
 
   /// Makes a join of a model.
-  public init(
+  package init(
     request: UInt32, model: String, epoch: Epoch = 0, version: Version = 0, namesKnown: UInt32 = 0,
     unacknowledged: ProposalNumber = 1
   ) {
@@ -37,12 +37,12 @@ public struct Join: WireContent, Hashable {
   }
 
   /// Makes a join of a prefix.
-  public init(request: UInt32, prefix: String) {
+  package init(request: UInt32, prefix: String) {
     self.init(request: request, model: prefix, unacknowledged: 0)
     form = .prefix
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     let (join, fault) = try Join.read(from: &reader)
     if let fault { throw fault }
     self = join
@@ -50,7 +50,7 @@ public struct Join: WireContent, Hashable {
 
   /// Reads a body of joins to its end. An invalid name is a fault of its join alone; any other error rejects the
   /// whole frame.
-  public static func all(
+  package static func all(
     from reader: inout WireReader
   ) throws(WireError) -> [(join: Join, fault: WireError?)] {
     var joins: [(Join, WireError?)] = []
@@ -83,7 +83,7 @@ public struct Join: WireContent, Hashable {
     }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(request)
     writer.u8(form.rawValue)
     writer.text8(name)
@@ -95,32 +95,31 @@ public struct Join: WireContent, Hashable {
 }
 
 /// The hub's number for a model that a session requested to join (§5.1): the message `topic`.
-public struct TopicAssigned: WireContent, Hashable {
+package struct TopicAssigned: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The model's name.
-  public var model: String
+  package var model: String
 
-  /// Memberwise initialiser.
-  public init(session: SessionID, request: UInt32, topic: Topic, model: String) {
+  package init(session: SessionID, request: UInt32, topic: Topic, model: String) {
     self.session = session
     self.request = request
     self.topic = topic
     self.model = model
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
     model = try reader.anyModelID("model")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.u32(topic)
@@ -129,9 +128,9 @@ public struct TopicAssigned: WireContent, Hashable {
 }
 
 /// Confirms that a session has joined a model, and announces what follows (§5.1).
-public struct Joined: WireContent, Hashable {
+package struct Joined: WireContent, Hashable {
   /// The connection that carries the model's messages.
-  public enum Delivery: UInt8, Sendable {
+  package enum Delivery: UInt8, Sendable {
     /// The publish connection carries the model's messages.
     case published = 0
     /// The request connection carries them.
@@ -139,7 +138,7 @@ public struct Joined: WireContent, Hashable {
   }
 
   /// What the hub sends next.
-  public enum Follows: UInt8, Sendable {
+  package enum Follows: UInt8, Sendable {
     /// The peer is current.
     case nothing = 0
     case delta
@@ -147,28 +146,27 @@ public struct Joined: WireContent, Hashable {
   }
 
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The hub's version of the model.
-  public var version: Version
+  package var version: Version
   /// The digest of the committed values at `version`.
-  public var digest: UInt64
+  package var digest: UInt64
   /// The highest decided number of this identity's proposals in this model.
-  public var lastDecided: ProposalNumber
+  package var lastDecided: ProposalNumber
   /// The connection that carries the model's messages.
-  public var delivery: Delivery
+  package var delivery: Delivery
   /// What the hub sends next.
-  public var follows: Follows
+  package var follows: Follows
   /// The model's name.
-  public var model: String
+  package var model: String
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     session: SessionID, request: UInt32, topic: Topic, epoch: Epoch, version: Version, digest: UInt64,
     lastDecided: ProposalNumber, delivery: Delivery, follows: Follows, model: String
   ) {
@@ -184,7 +182,7 @@ public struct Joined: WireContent, Hashable {
     self.model = model
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
@@ -197,7 +195,7 @@ public struct Joined: WireContent, Hashable {
     model = try reader.anyModelID("model")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.u32(topic)
@@ -212,32 +210,31 @@ public struct Joined: WireContent, Hashable {
 }
 
 /// The models under a prefix that a session has joined (§5.1).
-public struct Announce: WireContent, Hashable {
+package struct Announce: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The peer's number for the request, repeated in the answers.
-  public var request: UInt32
+  package var request: UInt32
   /// Whether all existing models have been announced with this message.
-  public var isComplete: Bool
+  package var isComplete: Bool
   /// The announced models.
-  public var models: [AnnouncedModel]
+  package var models: [AnnouncedModel]
 
-  /// Memberwise initialiser.
-  public init(session: SessionID, request: UInt32, isComplete: Bool, models: [AnnouncedModel]) {
+  package init(session: SessionID, request: UInt32, isComplete: Bool, models: [AnnouncedModel]) {
     self.session = session
     self.request = request
     self.isComplete = isComplete
     self.models = models
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     isComplete = try reader.flag("complete")
     models = try reader.elements(try reader.count16("models", minimum: 18))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.flag(isComplete)
@@ -247,32 +244,31 @@ public struct Announce: WireContent, Hashable {
 }
 
 /// One model in an announcement.
-public struct AnnouncedModel: WireContent, Hashable {
+package struct AnnouncedModel: WireContent, Hashable {
   /// The model's name.
-  public var model: String
+  package var model: String
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The version of the model.
-  public var version: Version
+  package var version: Version
   /// The number of fields that have a value.
-  public var fields: UInt32
+  package var fields: UInt32
 
-  /// Memberwise initialiser.
-  public init(model: String, topic: Topic, version: Version, fields: UInt32) {
+  package init(model: String, topic: Topic, version: Version, fields: UInt32) {
     self.model = model
     self.topic = topic
     self.version = version
     self.fields = fields
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     model = try reader.modelID("model")
     topic = try reader.modelTopic("topic")
     version = try reader.u64("version")
     fields = try reader.u32("fields")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(model)
     writer.u32(topic)
     writer.u64(version)

@@ -1,5 +1,5 @@
 /// A part of a message that can be read and written.
-public protocol WireContent: Sendable {
+package protocol WireContent: Sendable {
   /// Reads a value at the current position. Throws, and never traps, on malformed bytes.
   init(from reader: inout WireReader) throws(WireError)
   /// Appends the value.
@@ -7,7 +7,7 @@ public protocol WireContent: Sendable {
 }
 
 /// The kinds of messages from a peer to the hub.
-public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
+package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case hello = 0x01
   case join
   case propose
@@ -23,7 +23,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case verify = 0x10
 
   /// The name in the protocol.
-  public var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .hello: "hello"
     case .join: "join"
@@ -43,7 +43,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
 }
 
 /// The kinds of messages from the hub to peers.
-public enum HubMessageKind: UInt8, Sendable, CaseIterable {
+package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case welcome = 0x81
   case topic = 0x83
   case joined = 0x84
@@ -63,7 +63,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case ask = 0x94
 
   /// The name in the protocol.
-  public var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .welcome: "welcome"
     case .topic: "topic"
@@ -86,7 +86,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   }
 
   /// The topic of every message of this kind; nil if it is the model's.
-  public var fixedTopic: Topic? {
+  package var fixedTopic: Topic? {
     switch self {
     case .commits, .catchup, .head, .ask: nil
     case .heartbeat: Topics.heartbeat
@@ -97,7 +97,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
 
 extension WireReader {
   /// The elements of a list whose count has been read and checked.
-  public mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
+  package mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
     var elements: [Element] = []
     elements.reserveCapacity(count)
     for _ in 0..<count { elements.append(try Element(from: &self)) }
@@ -105,7 +105,7 @@ extension WireReader {
   }
 
   /// A number that must be a raw value of an enumeration.
-  public mutating func choice<Choice: RawRepresentable>(
+  package mutating func choice<Choice: RawRepresentable>(
     _ place: StaticString, _ number: Choice.RawValue, _ allowed: String
   ) throws(WireError) -> Choice {
     guard let choice = Choice(rawValue: number) else { throw error(place, "is \(number); allowed are \(allowed)") }
@@ -145,22 +145,22 @@ extension WireReader {
   }
 
   /// The tag of an identity.
-  public mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
+  package mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
 
   /// The tag and name of a writer.
-  public mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
+  package mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
     Origin(tag: try tag(place), name: try text8(place))
   }
 }
 
 extension WireWriter {
   /// Appends elements, without their count.
-  public mutating func elements<Element: WireContent>(_ elements: [Element]) {
+  package mutating func elements<Element: WireContent>(_ elements: [Element]) {
     for element in elements { element.write(to: &self) }
   }
 
   /// Appends the tag and name of a writer.
-  public mutating func origin(_ origin: Origin) {
+  package mutating func origin(_ origin: Origin) {
     u64(origin.tag.rawValue)
     text8(origin.name)
   }

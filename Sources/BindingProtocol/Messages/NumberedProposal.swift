@@ -1,14 +1,14 @@
 /// A field, referred to by the hub's id if the peer knows it, else by name.
-public enum FieldReference: WireContent, Hashable {
+package enum FieldReference: WireContent, Hashable {
   case id(FieldID)
   case name(String)
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     let id = try reader.u32("fieldref")
     self = id == FieldID.max ? .name(try reader.fieldName("fieldref")) : .id(id)
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     switch self {
     case .id(let id): writer.u32(id)
     case .name(let name):
@@ -19,28 +19,27 @@ public enum FieldReference: WireContent, Hashable {
 }
 
 /// A proposal on the wire (§6.1); `propose` carries a list of them.
-public struct NumberedProposal: WireContent, Hashable {
+package struct NumberedProposal: WireContent, Hashable {
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The proposal's number.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// Up to this number the peer has seen all outcomes in this model.
-  public var confirmed: ProposalNumber
+  package var confirmed: ProposalNumber
   /// The hub must not apply it any more; if it already has, it reports the outcome.
-  public var isVoid: Bool
+  package var isVoid: Bool
   /// It was first sent in an earlier epoch, in which it may have been applied.
-  public var isEarlier: Bool
+  package var isEarlier: Bool
   /// The hops of the proposal.
-  public var hops: UInt8
+  package var hops: UInt8
   /// Not interpreted by the hub.
-  public var metadata: [MetadataEntry]
+  package var metadata: [MetadataEntry]
   /// The conditions; all must hold.
-  public var conditions: [WireCondition]
+  package var conditions: [WireCondition]
   /// The operations, in order.
-  public var operations: [WireOperation]
+  package var operations: [WireOperation]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     topic: Topic, number: ProposalNumber, confirmed: ProposalNumber = 0, isVoid: Bool = false,
     isEarlier: Bool = false, hops: UInt8 = 0, metadata: [MetadataEntry] = [], conditions: [WireCondition] = [],
     operations: [WireOperation]
@@ -56,7 +55,7 @@ public struct NumberedProposal: WireContent, Hashable {
     self.operations = operations
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.modelTopic("topic")
     number = try reader.proposalNumber("number")
     confirmed = try reader.u32("confirmed")
@@ -69,7 +68,7 @@ public struct NumberedProposal: WireContent, Hashable {
     operations = try reader.elements(try reader.count16("operations", minimum: 9))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     NumberedProposal.writeHead(
       topic, number, confirmed: confirmed, isVoid: isVoid, isEarlier: isEarlier, hops: hops, to: &writer)
     writer.count8(metadata.count)
@@ -101,14 +100,14 @@ public struct NumberedProposal: WireContent, Hashable {
 
 /// Writes the frame of a `propose` part by part, without intermediate values: for each proposal `begin`, its
 /// conditions, `beginOperations`, its operations; finally `finish`.
-public struct ProposalsWriter: Sendable {
+package struct ProposalsWriter: Sendable {
   private var writer = WireWriter()
   private let countOffset: Int
   /// Proposals begun so far.
-  public private(set) var count = 0
+  package private(set) var count = 0
 
   /// Begins the frame.
-  public init(session: SessionID, start: StartNumber) {
+  package init(session: SessionID, start: StartNumber) {
     PeerHeader(kind: .propose, session: session, start: start).write(to: &writer)
     countOffset = writer.count
     writer.u16(0)
@@ -116,7 +115,7 @@ public struct ProposalsWriter: Sendable {
 
   /// Begins a proposal.
   /// - Parameter conditions: the number of conditions that follow.
-  public mutating func begin(
+  package mutating func begin(
     _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, isEarlier: Bool = false,
     hops: UInt8, metadata: [MetadataEntry], conditions: Int
   ) {
@@ -129,47 +128,46 @@ public struct ProposalsWriter: Sendable {
   }
 
   /// Adds a condition of the current proposal.
-  public mutating func add(_ condition: WireCondition) { condition.write(to: &writer) }
+  package mutating func add(_ condition: WireCondition) { condition.write(to: &writer) }
 
   /// Ends the conditions of the current proposal.
   /// - Parameter count: the number of operations that follow.
-  public mutating func beginOperations(_ count: Int) { writer.count16(count) }
+  package mutating func beginOperations(_ count: Int) { writer.count16(count) }
 
   /// Adds an operation of the current proposal.
-  public mutating func add(_ verb: Verb, _ field: FieldReference, _ value: FieldValue?) {
+  package mutating func add(_ verb: Verb, _ field: FieldReference, _ value: FieldValue?) {
     WireOperation(verb: verb, field: field, value: value).write(to: &writer)
   }
 
   /// The whole frame.
-  public consuming func finish() -> [UInt8] {
+  package consuming func finish() -> [UInt8] {
     writer.patch16(at: countOffset, UInt16(checked: count))
     return writer.takeBytes()
   }
 }
 
 /// A condition on the wire.
-public struct WireCondition: WireContent, Hashable {
+package struct WireCondition: WireContent, Hashable {
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version since which the field must be unchanged.
-  public var version: Version
+  package var version: Version
   /// The field.
-  public var field: FieldReference
+  package var field: FieldReference
 
-  /// Memberwise initialiser.
-  public init(epoch: Epoch, version: Version, field: FieldReference) {
+  package init(epoch: Epoch, version: Version, field: FieldReference) {
     self.epoch = epoch
     self.version = version
     self.field = field
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     epoch = try reader.u64("conditions")
     version = try reader.u64("conditions")
     field = try FieldReference(from: &reader)
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(epoch)
     writer.u64(version)
     field.write(to: &writer)
@@ -177,28 +175,27 @@ public struct WireCondition: WireContent, Hashable {
 }
 
 /// An operation on the wire.
-public struct WireOperation: WireContent, Hashable {
+package struct WireOperation: WireContent, Hashable {
   /// The operation.
-  public var verb: Verb
+  package var verb: Verb
   /// The field; `.id(0)` for `clear`.
-  public var field: FieldReference
+  package var field: FieldReference
   /// nil for `delete` and `clear`.
-  public var value: FieldValue?
+  package var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(verb: Verb, field: FieldReference, value: FieldValue?) {
+  package init(verb: Verb, field: FieldReference, value: FieldValue?) {
     self.verb = verb
     self.field = field
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     verb = try reader.choice("verb", try reader.u8("verb"), "0 to 6")
     field = try FieldReference(from: &reader)
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u8(verb.rawValue)
     field.write(to: &writer)
     writer.value(value)

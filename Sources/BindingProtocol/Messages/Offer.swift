@@ -1,26 +1,25 @@
 /// Asks a peer for its replica of a model (§7).
-public struct AskOffer: WireContent, Hashable {
+package struct AskOffer: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The hub's number for this request, repeated in the offer.
-  public var request: UInt32
+  package var request: UInt32
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
 
-  /// Memberwise initialiser.
-  public init(session: SessionID, request: UInt32, topic: Topic) {
+  package init(session: SessionID, request: UInt32, topic: Topic) {
     self.session = session
     self.request = request
     self.topic = topic
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u32(request)
     writer.u32(topic)
@@ -28,26 +27,25 @@ public struct AskOffer: WireContent, Hashable {
 }
 
 /// A part of a peer's replica, for a hub that lost its own (§7).
-public struct Offer: WireContent, Hashable {
+package struct Offer: WireContent, Hashable {
   /// The hub's number for the request.
-  public var request: UInt32
+  package var request: UInt32
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The epoch of the replica.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version of the replica.
-  public var version: Version
+  package var version: Version
   /// Counts up from 0.
-  public var chunk: UInt32
+  package var chunk: UInt32
   /// Whether this is the last chunk.
-  public var isLast: Bool
+  package var isLast: Bool
   /// The fields in this chunk.
-  public var fields: [OfferedField]
+  package var fields: [OfferedField]
   /// The highest number that the peer has seen of each writer; nil: unspecified (capability `rescue`).
-  public var numbers: [SeenNumber]?
+  package var numbers: [SeenNumber]?
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     request: UInt32, topic: Topic, epoch: Epoch, version: Version, chunk: UInt32, isLast: Bool,
     fields: [OfferedField], numbers: [SeenNumber]? = nil
   ) {
@@ -61,7 +59,7 @@ public struct Offer: WireContent, Hashable {
     self.numbers = numbers
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
     epoch = try reader.u64("epoch")
@@ -72,7 +70,7 @@ public struct Offer: WireContent, Hashable {
     numbers = reader.remaining == 0 ? nil : try reader.elements(try reader.count32("numbers", minimum: 12))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(request)
     writer.u32(topic)
     writer.u64(epoch)
@@ -88,49 +86,47 @@ public struct Offer: WireContent, Hashable {
 }
 
 /// The highest number of a writer's proposals in a model that the peer has seen committed.
-public struct SeenNumber: WireContent, Hashable {
+package struct SeenNumber: WireContent, Hashable {
   /// The writer's tag.
-  public var tag: Tag
+  package var tag: Tag
   /// The proposal's number.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
 
-  /// Memberwise initialiser.
-  public init(tag: Tag, number: ProposalNumber) {
+  package init(tag: Tag, number: ProposalNumber) {
     self.tag = tag
     self.number = number
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     tag = try reader.tag("tag")
     number = try reader.u32("number")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(tag.rawValue)
     writer.u32(number)
   }
 
   /// The maximum number of entries that a peer sends and that a hub accepts from it.
-  public static let maxCount = 4_096
+  package static let maxCount = 4_096
 }
 
 /// One field of an offered replica.
-public struct OfferedField: WireContent, Hashable {
+package struct OfferedField: WireContent, Hashable {
   /// The field's name.
-  public var name: String
+  package var name: String
   /// The version of the last commit that wrote it.
-  public var version: Version
+  package var version: Version
   /// The writer of that commit.
-  public var origin: Origin
+  package var origin: Origin
   /// The number of its proposal.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// The commit's wall time, milliseconds since 1970.
-  public var time: UInt64
+  package var time: UInt64
   /// nil: deleted.
-  public var value: FieldValue?
+  package var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     name: String, version: Version, origin: Origin, number: ProposalNumber, time: UInt64, value: FieldValue?
   ) {
     self.name = name
@@ -141,7 +137,7 @@ public struct OfferedField: WireContent, Hashable {
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     name = try reader.fieldName("name")
     version = try reader.u64("version")
     origin = try reader.origin("origin")
@@ -150,7 +146,7 @@ public struct OfferedField: WireContent, Hashable {
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(name)
     writer.u64(version)
     writer.origin(origin)

@@ -1,26 +1,25 @@
 /// The outcomes of a session's proposals (§6.3): the message `outcomes`.
-public struct Outcomes: WireContent, Hashable {
+package struct Outcomes: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The outcomes.
-  public var outcomes: [WireOutcome]
+  package var outcomes: [WireOutcome]
 
-  /// Memberwise initialiser.
-  public init(session: SessionID, epoch: Epoch, outcomes: [WireOutcome]) {
+  package init(session: SessionID, epoch: Epoch, outcomes: [WireOutcome]) {
     self.session = session
     self.epoch = epoch
     self.outcomes = outcomes
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     epoch = try reader.u64("epoch")
     outcomes = try reader.elements(try reader.count16("outcomes", minimum: 9))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u64(epoch)
     writer.count16(outcomes.count)
@@ -29,9 +28,9 @@ public struct Outcomes: WireContent, Hashable {
 }
 
 /// One outcome on the wire.
-public struct WireOutcome: WireContent, Hashable {
+package struct WireOutcome: WireContent, Hashable {
   /// The outcome itself.
-  public enum Rest: Hashable, Sendable {
+  package enum Rest: Hashable, Sendable {
     /// `count` (at least 1) proposals, numbered from `number` on, became as many versions, from `version` on.
     case committed(count: UInt16, version: Version)
     case unchanged
@@ -46,7 +45,7 @@ public struct WireOutcome: WireContent, Hashable {
   }
 
   /// The wire numbers of the outcomes.
-  public enum Kind: UInt8, Sendable {
+  package enum Kind: UInt8, Sendable {
     case committed = 1
     case unchanged
     case refused
@@ -58,21 +57,20 @@ public struct WireOutcome: WireContent, Hashable {
   }
 
   /// The model's topic.
-  public var topic: Topic
+  package var topic: Topic
   /// The proposal's number.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// The outcome itself.
-  public var rest: Rest
+  package var rest: Rest
 
-  /// Memberwise initialiser.
-  public init(topic: Topic, number: ProposalNumber, _ rest: Rest) {
+  package init(topic: Topic, number: ProposalNumber, _ rest: Rest) {
     self.topic = topic
     self.number = number
     self.rest = rest
   }
 
   /// The kind of the message.
-  public var kind: Kind {
+  package var kind: Kind {
     switch rest {
     case .committed: .committed
     case .unchanged: .unchanged
@@ -85,7 +83,7 @@ public struct WireOutcome: WireContent, Hashable {
     }
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.modelTopic("topic")
     number = try reader.proposalNumber("number")
     let kind: Kind = try reader.choice("kind", try reader.u8("kind"), "1 to 8")
@@ -116,7 +114,7 @@ public struct WireOutcome: WireContent, Hashable {
     return .committed(count: count, version: version)
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u32(topic)
     writer.u32(number)
     writer.u8(kind.rawValue)

@@ -1,21 +1,20 @@
 /// The header of every frame from a peer.
-public struct PeerHeader: Sendable, Hashable {
+package struct PeerHeader: Sendable, Hashable {
   /// The kind of the message.
-  public var kind: PeerMessageKind
+  package var kind: PeerMessageKind
   /// 0 only in a `status` or `verify` outside a session.
-  public var session: SessionID
+  package var session: SessionID
   /// The hub's start number; 0 in `hello`, `status` and `verify`.
-  public var start: StartNumber
+  package var start: StartNumber
 
-  /// Memberwise initialiser.
-  public init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
+  package init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
     self.kind = kind
     self.session = session
     self.start = start
   }
 
   /// Reads the header and leaves `reader` at the body. Later errors name the kind.
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     let number = try reader.u8("kind")
     guard let kind = PeerMessageKind(rawValue: number) else {
       throw reader.error("kind", "is \(number), which is none of a peer's", code: .unknownKind)
@@ -29,20 +28,20 @@ public struct PeerHeader: Sendable, Hashable {
   }
 
   /// Appends the header.
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u8(kind.rawValue)
     writer.u64(session)
     writer.u32(start)
   }
 
   /// The session in the header of a frame that could not be read; 0 if the frame is too short.
-  public static func session(ofFrame frame: UnsafeRawBufferPointer) -> SessionID {
+  package static func session(ofFrame frame: UnsafeRawBufferPointer) -> SessionID {
     frame.count >= 9 ? frame.little64(at: 1) : 0
   }
 }
 
 /// A message from a peer to the hub.
-public enum PeerMessage: Sendable, Hashable {
+package enum PeerMessage: Sendable, Hashable {
   case hello(Hello)
   case join([Join])
   case propose([NumberedProposal])
@@ -58,7 +57,7 @@ public enum PeerMessage: Sendable, Hashable {
   case verify(Verify)
 
   /// The kind of the message.
-  public var kind: PeerMessageKind {
+  package var kind: PeerMessageKind {
     switch self {
     case .hello: .hello
     case .join: .join
@@ -77,7 +76,7 @@ public enum PeerMessage: Sendable, Hashable {
   }
 
   /// Reads a whole frame.
-  public static func decode(
+  package static func decode(
     _ frame: UnsafeRawBufferPointer
   ) throws(WireError) -> (header: PeerHeader, message: PeerMessage) {
     var reader = WireReader(frame)
@@ -86,14 +85,14 @@ public enum PeerMessage: Sendable, Hashable {
   }
 
   /// Reads a whole frame.
-  public static func decode(_ frame: [UInt8]) throws(WireError) -> (header: PeerHeader, message: PeerMessage) {
+  package static func decode(_ frame: [UInt8]) throws(WireError) -> (header: PeerHeader, message: PeerMessage) {
     try frame.withUnsafeBytes { buffer in
       Result { () throws(WireError) in try decode(buffer) }
     }.get()
   }
 
   /// Reads the body of a frame of this kind, to its end.
-  public init(_ kind: PeerMessageKind, from reader: inout WireReader) throws(WireError) {
+  package init(_ kind: PeerMessageKind, from reader: inout WireReader) throws(WireError) {
     switch kind {
     case .hello: self = .hello(try Hello(from: &reader))
     case .join: self = .join(try reader.elements(try reader.count16("joins", minimum: 30)))
@@ -115,7 +114,7 @@ public enum PeerMessage: Sendable, Hashable {
   }
 
   /// Appends the whole frame. `start` is written as 0 for `hello`, `status` and `verify`.
-  public func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
+  package func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
     PeerHeader(kind: kind, session: session, start: kind.knowsStart ? start : 0).write(to: &writer)
     switch self {
     case .hello(let hello): hello.write(to: &writer)
@@ -140,7 +139,7 @@ public enum PeerMessage: Sendable, Hashable {
   }
 
   /// The whole frame.
-  public func encode(session: SessionID, start: StartNumber) -> [UInt8] {
+  package func encode(session: SessionID, start: StartNumber) -> [UInt8] {
     var writer = WireWriter()
     write(to: &writer, session: session, start: start)
     return writer.bytes

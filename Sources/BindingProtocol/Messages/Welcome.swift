@@ -1,36 +1,35 @@
 /// The hub's answer to an accepted hello (§4.2).
-public struct Welcome: WireContent, Hashable {
+package struct Welcome: WireContent, Hashable {
   /// The receiving session.
-  public var session: SessionID
+  package var session: SessionID
   /// The protocol number that both sides use from now on.
-  public var protocolNumber: UInt8
+  package var protocolNumber: UInt8
   /// The id of the hub's log.
-  public var logID: LogID
+  package var logID: LogID
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// Whether the hub knew the identity.
-  public var knewIdentity: Bool
+  package var knewIdentity: Bool
   /// Whether the hub may ask for offers after a loss.
-  public var mayAskOffers: Bool
+  package var mayAskOffers: Bool
   /// What an acknowledged commit survives.
-  public var durability: Durability
+  package var durability: Durability
   /// The interval of heartbeats.
-  public var heartbeatMilliseconds: UInt32
+  package var heartbeatMilliseconds: UInt32
   /// How long the hub keeps the session without a message from the peer.
-  public var leaseMilliseconds: UInt32
+  package var leaseMilliseconds: UInt32
   /// The hub's wall time, milliseconds since 1970.
-  public var now: UInt64
+  package var now: UInt64
   /// The hub's name.
-  public var hub: String
+  package var hub: String
   /// The hub's limits.
-  public var limits: Limits
+  package var limits: Limits
   /// Where the hub publishes.
-  public var endpoints: [HubEndpoint]
+  package var endpoints: [HubEndpoint]
   /// The hub's capabilities.
-  public var capabilities: [String]
+  package var capabilities: [String]
 
-  /// Memberwise initialiser.
-  public init(
+  package init(
     session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
     mayAskOffers: Bool = false, durability: Durability, heartbeatMilliseconds: UInt32, leaseMilliseconds: UInt32,
     now: UInt64, hub: String, limits: Limits = Limits(), endpoints: [HubEndpoint], capabilities: [String] = []
@@ -51,7 +50,7 @@ public struct Welcome: WireContent, Hashable {
     self.capabilities = capabilities
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     session = try reader.u64("session")
     protocolNumber = try reader.u8("protocol")
     logID = try reader.u64("logID")
@@ -69,7 +68,7 @@ public struct Welcome: WireContent, Hashable {
     capabilities = try reader.texts("capabilities")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(session)
     writer.u8(protocolNumber)
     writer.u64(logID)
@@ -104,18 +103,17 @@ public struct HubEndpoint: WireContent, Hashable {
   /// The endpoint of the publish connection.
   public var publish: String
 
-  /// Memberwise initialiser.
-  public init(request: String, publish: String) {
+  package init(request: String, publish: String) {
     self.request = request
     self.publish = publish
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     request = try reader.text16("ways.request")
     publish = try reader.text16("ways.publish")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text16(request)
     writer.text16(publish)
   }

@@ -1,16 +1,16 @@
 /// Optional parts of the protocol, beyond the messages that every hub and peer understands: named in hello and
 /// welcome.
-public enum Capability {
+package enum Capability {
   /// The sender reports, when asked, up to which version a model is applied: the kinds `await`, `awaited`, `ask`
   /// and `report` (§5.3).
-  public static let applied = "applied"
+  package static let applied = "applied"
   /// Ephemeral models: fields that vanish with their writer's session, presence, owners; the kinds `approve` and
   /// `approval` (§9).
-  public static let ephemeral = "ephemeral"
+  package static let ephemeral = "ephemeral"
   /// Keeps a write from being applied twice after a loss: a proposal states that it was first sent in an earlier
   /// epoch, an offer which numbers were seen (§6.1, §7).
-  public static let recovery = "rescue"
+  package static let recovery = "rescue"
 
   /// All capabilities of this version.
-  public static let all = [applied, ephemeral, recovery]
+  package static let all = [applied, ephemeral, recovery]
 }

@@ -1,11 +1,11 @@
 extension FieldRule {
   /// Why a value does not fit, phrased to follow the field's name; nil if it fits. The text must be valid JSON.
-  public func words(against value: UnsafeRawBufferPointer) -> String? {
+  package func words(against value: UnsafeRawBufferPointer) -> String? {
     violation(value).map { words($0, of: (try? JSON(parsing: value)) ?? .null) }
   }
 
   /// Why a value does not fit, phrased to follow the field's name: `7 is not in 0...1`.
-  public func words(_ violation: Violation, of value: JSON) -> String {
+  package func words(_ violation: Violation, of value: JSON) -> String {
     let shown = value.short
     switch violation {
     case .type: return "\(shown) is not \(type.words)"
@@ -22,7 +22,7 @@ extension FieldRule {
   }
 
   /// The allowed values, phrased to follow "as": `number, 0...1`.
-  public var allowance: String {
+  package var allowance: String {
     var words = [type.rawValue]
     if minimum != nil || maximum != nil {
       words.append("\(minimum?.description ?? "…")...\(maximum?.description ?? "…")")

@@ -1,16 +1,16 @@
 /// The values that a field's description allows (protocol.md §8): made once, tested with each value. Hub and peers
 /// share it.
-public struct FieldRule: Sendable {
+package struct FieldRule: Sendable {
   /// The type of allowed values.
-  public let type: FieldType
+  package let type: FieldType
   /// Inclusive bounds of numbers; nil: unbounded. A NaN lies within no bound.
   let minimum: WireNumber?
   let maximum: WireNumber?
   /// The maximum length of a text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX
   /// #29).
-  public let maximumLength: Int?
+  package let maximumLength: Int?
   /// Whether the field belongs to the ephemeral model, and so has no value in the stored one.
-  public let isEphemeral: Bool
+  package let isEphemeral: Bool
   /// The only allowed values; nil: any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
@@ -30,7 +30,7 @@ public struct FieldRule: Sendable {
   }
 
   /// The part of a rule that a value violates.
-  public enum Violation: Sendable, Equatable {
+  package enum Violation: Sendable, Equatable {
     case type
     case range
     case length(Int)
@@ -38,7 +38,7 @@ public struct FieldRule: Sendable {
   }
 
   /// Makes a rule. A bound that is not a number (a text, say) is ignored.
-  public init(
+  package init(
     type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
     isEphemeral: Bool = false
   ) {
@@ -53,16 +53,16 @@ public struct FieldRule: Sendable {
   }
 
   /// The only allowed values; empty: any.
-  public var choices: [JSON] { chosen?.values ?? [] }
+  package var choices: [JSON] { chosen?.values ?? [] }
 
   /// Whether the rule allows every value.
-  public var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
+  package var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
   /// Whether both rules allow the same values, however they are written: absent members count as their default, and
   /// the order of choices is ignored.
-  public func allowsSame(as other: FieldRule) -> Bool {
+  package func allowsSame(as other: FieldRule) -> Bool {
     guard isEphemeral == other.isEphemeral else { return false }
     // Only choices that the rest of the rule allows count: they are the whole rule.
     if let chosen, let others = other.chosen {
@@ -80,7 +80,7 @@ public struct FieldRule: Sendable {
   }
 
   /// The part of the rule that `value` violates; nil if it fits.
-  public func violation(_ value: JSON) -> Violation? {
+  package func violation(_ value: JSON) -> Violation? {
     guard type.admits(value) else { return .type }
     if let chosen, !chosen.values.contains(where: { $0.isSameValue(as: value) }) { return .choice }
     if isBounded, let number = WireNumber(value), !contains(number) { return .range }
@@ -93,7 +93,7 @@ public struct FieldRule: Sendable {
 
   /// The part of the rule that a value violates; nil if it fits. The text must be valid JSON. Allocates nothing for
   /// a plain value that fits.
-  public func violation(_ value: UnsafeRawBufferPointer) -> Violation? {
+  package func violation(_ value: UnsafeRawBufferPointer) -> Violation? {
     if certainlyAllows(value) { return nil }
     guard let json = try? JSON(parsing: value) else { return .type }
     return violation(json)

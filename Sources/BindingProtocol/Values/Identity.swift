@@ -15,7 +15,7 @@ public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The tag of a secret: the first eight bytes of SHA-256 over `bindbus tag 1`, a zero byte and the secret.
-  public init(of secret: Secret) {
+  package init(of secret: Secret) {
     var message = Array("bindbus tag 1".utf8) + [0]
     for half in [secret.high, secret.low] { withUnsafeBytes(of: half.littleEndian) { message += $0 } }
     rawValue = SHA256.digest(message).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -35,25 +35,25 @@ public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
 
 /// The secret part of an identity: sixteen random bytes. A session acts for a tag only after showing its secret.
 /// Never printed.
-public struct Secret: Hashable, Sendable, CustomStringConvertible {
+package struct Secret: Hashable, Sendable, CustomStringConvertible {
   /// The first eight bytes, read little-endian.
-  public var high: UInt64
+  package var high: UInt64
   /// The last eight bytes, read little-endian.
-  public var low: UInt64
+  package var low: UInt64
 
   /// Makes a secret of its two halves.
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
   /// Sixteen fresh bytes of the system's randomness.
-  public static func random() -> Secret {
+  package static func random() -> Secret {
     var random = SystemRandomNumberGenerator()
     return Secret(high: random.next(), low: random.next())
   }
 
-  public var description: String { "Secret(…)" }
+  package var description: String { "Secret(…)" }
 }
 
 /// The identity of a peer, for one run of its process.
@@ -61,15 +61,15 @@ public struct Identity: Hashable, Sendable {
   /// The public part.
   public var tag: Tag
   /// The secret part.
-  public var secret: Secret
+  package var secret: Secret
   /// 1 to 64 bytes of UTF-8, for people, as `Names.checkPeer` allows; need not be unique.
   public var name: String
 
   /// The identity of that secret; the tag is derived from it.
-  public init(secret: Secret, name: String) { self.init(tag: Tag(of: secret), secret: secret, name: name) }
+  package init(secret: Secret, name: String) { self.init(tag: Tag(of: secret), secret: secret, name: name) }
 
   /// An identity as claimed in a hello: the tag may not match the secret (`isProven`).
-  public init(tag: Tag, secret: Secret, name: String) {
+  package init(tag: Tag, secret: Secret, name: String) {
     self.tag = tag
     self.secret = secret
     self.name = name

@@ -47,7 +47,7 @@ public struct Limits: Sendable, Hashable {
 
 extension Limits: WireContent {
   /// Reads the list in a welcome: unknown codes are ignored, missing ones keep their default.
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     self.init()
     for _ in 0..<(try reader.count8("limits", minimum: 9)) {
       let code = try reader.u8("limits")
@@ -56,7 +56,7 @@ extension Limits: WireContent {
     }
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.count8(Self.codes.count)
     for entry in Self.codes {
       writer.u8(entry.code)

@@ -1,13 +1,13 @@
 /// Computes the results of `add`, `max`, `min` and `union`. Hub and peer share it, so a peer shows before the
 /// commit what the hub will commit.
-public enum Merge {
+package enum Merge {
   /// The field's new value. Integers add exactly; past 64 bits, or with a fraction, the sum is a double. A list
   /// keeps its bytes, and new elements are appended. If the merge changes nothing, the result is `current`, byte
   /// for byte.
   ///
   /// - Returns: nil when `verb` does not merge, or when operand or field is not a list (`union`) or a finite number
   ///   whose sum a double holds (the other verbs).
-  public static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
+  package static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
     case .set, .delete, .setIfAbsent, .clear: return nil
     case .union: return union(operand, into: current)
@@ -24,7 +24,7 @@ public enum Merge {
   }
 
   /// Why `apply` has no result, phrased to follow the field's name: whether operand or field is wrong, and how.
-  public static func violation(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
+  package static func violation(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
     if let fault = operand.fault { return fault }
     func isMerged(_ value: FieldValue) -> Bool {
       verb == .union ? value.bytes.withUnsafeBytes { ListText($0) } != nil : number(value) != nil

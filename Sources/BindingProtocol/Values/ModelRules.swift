@@ -1,6 +1,6 @@
 /// The rules for field values in a model's description (protocol.md §8): parsed once, when the description is
 /// decided.
-public struct ModelRules: Sendable {
+package struct ModelRules: Sendable {
   /// Holds only fields that do not allow every value.
   private var rules: [FieldRule] = []
   private var indices: [String: Int] = [:]
@@ -8,10 +8,10 @@ public struct ModelRules: Sendable {
   private var open: Set<String> = []
 
   /// Makes the rules of a model without a description: every field is free.
-  public init() {}
+  package init() {}
 
   /// Parses a description. Throws the location that violates protocol.md §8.
-  public init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionFault) {
+  package init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionFault) {
     let json: JSON
     do throws(WireError) {
       json = try JSON(parsing: value)
@@ -42,18 +42,18 @@ public struct ModelRules: Sendable {
   }
 
   /// Whether no described field restricts its values.
-  public var isEmpty: Bool { indices.isEmpty }
+  package var isEmpty: Bool { indices.isEmpty }
 
   /// The number of described fields.
-  public var count: Int { indices.count + open.count }
+  package var count: Int { indices.count + open.count }
   /// Whether a field is described.
-  public func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
+  package func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
 
   /// The index of a field's rule; nil if the field is free.
-  public func index(of field: String) -> Int? { indices[field] }
+  package func index(of field: String) -> Int? { indices[field] }
 
   /// The fields that both descriptions name with different allowed values, sorted by name.
-  public func differences(from described: ModelRules) -> [RuleDifference] {
+  package func differences(from described: ModelRules) -> [RuleDifference] {
     (Array(indices.keys) + open).sorted().compactMap { field in
       guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.allowsSame(as: theirs) else {
         return nil
@@ -68,48 +68,47 @@ public struct ModelRules: Sendable {
   }
 
   /// The rule at an index.
-  public subscript(index: Int) -> FieldRule { rules[index] }
+  package subscript(index: Int) -> FieldRule { rules[index] }
 }
 
 /// A field that a program declares differently from its model's description: one may refuse what the other allows.
-public struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
+package struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
   /// The field's name.
-  public var field: String
+  package var field: String
   /// The values that the program's declaration allows, in words.
-  public var declared: String
+  package var declared: String
   /// The values that the model's description allows, in words.
-  public var described: String
+  package var described: String
 
-  /// Memberwise initialiser.
-  public init(field: String, declared: String, described: String) {
+  package init(field: String, declared: String, described: String) {
     self.field = field
     self.declared = declared
     self.described = described
   }
 
-  public var description: String { "\(field) is declared as \(declared), and described as \(described)" }
+  package var description: String { "\(field) is declared as \(declared), and described as \(described)" }
 }
 
 extension [RuleDifference] {
   /// One line with the first five differences and the total count.
-  public var words: String {
+  package var words: String {
     prefix(5).map(\.description).joined(separator: "; ") + (count > 5 ? "; … (\(count) fields in all)" : "")
   }
 }
 
 /// A fault in a description, and where it is.
-public struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
   /// The members' names from the outermost in, joined by dots; empty for the whole description.
-  public let path: String
+  package let path: String
   /// What is wrong there.
-  public let problem: String
+  package let problem: String
 
   init(_ path: String, _ problem: String) {
     self.path = path
     self.problem = problem
   }
 
-  public var description: String { path.isEmpty ? problem : "\(path) \(problem)" }
+  package var description: String { path.isEmpty ? problem : "\(path) \(problem)" }
 }
 
 extension FieldRule {

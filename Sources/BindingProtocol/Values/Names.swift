@@ -1,47 +1,47 @@
 /// The grammar of model ids, field names and prefixes.
-public enum Names {
+package enum Names {
   /// The field that holds the model's description.
-  public static let description = "@description"
+  package static let description = "@description"
   /// Precedes a model's id in the name of its ephemeral model (protocol.md §9).
-  public static let ephemeralPrefix = "@ephemeral/"
+  package static let ephemeralPrefix = "@ephemeral/"
   /// In an ephemeral model: the field held by the model's owner, whose approval every write needs.
-  public static let owner = "@owner"
+  package static let owner = "@owner"
   /// In an ephemeral model: an operation on this field concerns the proposer's own presence slot.
-  public static let me = "@me"
+  package static let me = "@me"
   /// In an ephemeral model: precedes the number of a presence slot.
-  public static let presencePrefix = "@peer-"
+  package static let presencePrefix = "@peer-"
   /// The maximum length of a model id or a prefix, in bytes.
-  public static let maxModelBytes = 200
+  package static let maxModelBytes = 200
   /// The maximum length of a field name, in bytes.
-  public static let maxFieldBytes = 64
+  package static let maxFieldBytes = 64
   /// The maximum length of a peer's name, in bytes.
-  public static let maxPeerNameBytes = 64
+  package static let maxPeerNameBytes = 64
 
   /// Throws unless `name` is a model id: 1 to 200 bytes of segments of `A–Z a–z 0–9 _ -`, joined by `/`.
-  public static func checkModel(_ name: String) throws(WireError) {
+  package static func checkModel(_ name: String) throws(WireError) {
     var name = name
     try raise(name.withUTF8 { problemOfModel(UnsafeRawBufferPointer($0)) }, "model id")
   }
 
   /// Throws unless the bytes are a model id: 1 to 200 bytes of segments of `A–Z a–z 0–9 _ -`, joined by `/`.
-  public static func checkModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
+  package static func checkModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfModel(name), "model id")
   }
 
   /// Throws unless the bytes name a stored or an ephemeral model: a model id, possibly after `ephemeralPrefix`.
-  public static func checkAnyModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
+  package static func checkAnyModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
     let skipped = isEphemeral(name) ? ephemeralPrefix.utf8.count : 0
     try checkModel(name.part(skipped, name.count - skipped))
   }
 
   /// The name of a model's ephemeral model.
-  public static func ephemeral(_ model: String) -> String { ephemeralPrefix + model }
+  package static func ephemeral(_ model: String) -> String { ephemeralPrefix + model }
 
   /// Whether the name is that of an ephemeral model.
-  public static func isEphemeral(_ name: String) -> Bool { name.hasPrefix(ephemeralPrefix) }
+  package static func isEphemeral(_ name: String) -> Bool { name.hasPrefix(ephemeralPrefix) }
 
   /// The model that an ephemeral model belongs to.
-  public static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
+  package static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
 
   private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
     name.count > ephemeralPrefix.utf8.count
@@ -49,30 +49,30 @@ public enum Names {
   }
 
   /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
-  public static func checkField(_ name: String) throws(WireError) {
+  package static func checkField(_ name: String) throws(WireError) {
     var name = name
     try raise(name.withUTF8 { problemOfField(UnsafeRawBufferPointer($0)) }, "field name")
   }
 
   /// Throws unless the bytes are a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
-  public static func checkField(_ name: UnsafeRawBufferPointer) throws(WireError) {
+  package static func checkField(_ name: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfField(name), "field name")
   }
 
   /// Throws unless `prefix` is empty (all models) or consists of whole segments and ends in `/`.
-  public static func checkPrefix(_ prefix: String) throws(WireError) {
+  package static func checkPrefix(_ prefix: String) throws(WireError) {
     var prefix = prefix
     try raise(prefix.withUTF8 { problemOfPrefix(UnsafeRawBufferPointer($0)) }, "prefix")
   }
 
   /// Throws unless the bytes are empty (all models) or consist of whole segments and end in `/`.
-  public static func checkPrefix(_ prefix: UnsafeRawBufferPointer) throws(WireError) {
+  package static func checkPrefix(_ prefix: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfPrefix(prefix), "prefix")
   }
 
   /// Throws unless `name` can be a peer's name: 1 to 64 bytes, without control characters or characters that change
   /// the direction of adjacent text.
-  public static func checkPeer(_ name: String) throws(WireError) {
+  package static func checkPeer(_ name: String) throws(WireError) {
     let count = name.utf8.count
     if count < 1 || count > maxPeerNameBytes {
       try raise("has \(count) bytes; 1 to \(maxPeerNameBytes) are allowed", "peer name")
@@ -85,7 +85,7 @@ public enum Names {
 
   /// A valid peer name made of `name`: forbidden characters become `_`, a name that is too long is cut, and an
   /// empty one becomes `peer`.
-  public static func fittingPeer(_ name: String) -> String {
+  package static func fittingPeer(_ name: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars { scalars.append(isPeer(scalar) ? scalar : "_") }
     while String(scalars).utf8.count > maxPeerNameBytes { scalars.removeLast() }
@@ -94,7 +94,7 @@ public enum Names {
 
   /// Whether a peer's name may contain the character: not a control character (C0, DEL, C1), a line or paragraph
   /// separator, or one that overrides or isolates a direction.
-  public static func isPeer(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isPeer(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: false
     default: true
@@ -102,18 +102,18 @@ public enum Names {
   }
 
   /// Whether the bytes are a model id. Allocates nothing.
-  public static func isModel(_ name: UnsafeRawBufferPointer) -> Bool {
+  package static func isModel(_ name: UnsafeRawBufferPointer) -> Bool {
     !name.isEmpty && name.count <= maxModelBytes && firstBadByte(name, slashes: true) == nil
   }
 
   /// Whether the bytes are a field name. Allocates nothing.
-  public static func isField(_ name: UnsafeRawBufferPointer) -> Bool {
+  package static func isField(_ name: UnsafeRawBufferPointer) -> Bool {
     if !name.isEmpty && name.count <= maxFieldBytes && firstBadByte(name, slashes: false) == nil { return true }
     return name.first == at && isOurs(name)
   }
 
   /// Whether the bytes are a prefix. Allocates nothing.
-  public static func isPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
+  package static func isPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
     if prefix.isEmpty { return true }
     guard prefix[prefix.count - 1] == slash, prefix.count <= maxModelBytes else { return false }
     return firstBadByte(prefix.part(0, prefix.count - 1), slashes: true) == nil && prefix.count > 1

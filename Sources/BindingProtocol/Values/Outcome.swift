@@ -43,8 +43,7 @@ public struct Conflict: WireContent, Hashable {
   /// nil if the field has no value.
   public var value: FieldValue?
 
-  /// Memberwise initialiser.
-  public init(field: String, version: Version, origin: Origin, ageMilliseconds: UInt64, value: FieldValue?) {
+  package init(field: String, version: Version, origin: Origin, ageMilliseconds: UInt64, value: FieldValue?) {
     self.field = field
     self.version = version
     self.origin = origin
@@ -52,7 +51,7 @@ public struct Conflict: WireContent, Hashable {
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     field = try reader.fieldName("field")
     version = try reader.u64("version")
     origin = try reader.origin("origin")
@@ -60,7 +59,7 @@ public struct Conflict: WireContent, Hashable {
     value = try reader.value("value")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(field)
     writer.u64(version)
     writer.origin(origin)

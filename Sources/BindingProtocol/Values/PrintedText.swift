@@ -1,9 +1,9 @@
 /// Untrusted text, made safe to display on a terminal, in a log or on a page.
-public enum PrintedText {
+package enum PrintedText {
   /// The text on one line. Characters that control a terminal, change direction, are invisible or end a line appear
   /// as `\u{1b}`.
   /// - Parameter limit: the maximum number of characters, then `…`; nil: all.
-  public static func escaped(_ text: String, limit: Int? = nil) -> String {
+  package static func escaped(_ text: String, limit: Int? = nil) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) && limit.map({ text.utf8.count <= $0 }) ?? true { return text }
     var line = ""
     var count = 0

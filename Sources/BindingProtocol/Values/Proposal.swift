@@ -17,16 +17,16 @@ public enum Verb: UInt8, Sendable, CaseIterable {
 }
 
 /// One operation on one field, named.
-public struct FieldOperation: Sendable, Hashable {
+package struct FieldOperation: Sendable, Hashable {
   /// The operation.
-  public var verb: Verb
+  package var verb: Verb
   /// The field's name; ignored by `clear`.
-  public var field: String
+  package var field: String
   /// nil for `delete` and `clear`.
-  public var value: FieldValue?
+  package var value: FieldValue?
 
   /// Makes an operation.
-  public init(_ verb: Verb, _ field: String, _ value: FieldValue? = nil) {
+  package init(_ verb: Verb, _ field: String, _ value: FieldValue? = nil) {
     self.verb = verb
     self.field = field
     self.value = value
@@ -34,62 +34,62 @@ public struct FieldOperation: Sendable, Hashable {
 }
 
 /// A condition: the field has not changed since a version of an epoch; version 0: it has never been written.
-public struct Condition: Sendable, Hashable {
+package struct Condition: Sendable, Hashable {
   /// The field's name.
-  public var field: String
+  package var field: String
   /// The epoch of `version`.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version since which the field must be unchanged; 0: it must never have been written.
-  public var version: Version
+  package var version: Version
 
   /// Makes a condition.
-  public init(field: String, epoch: Epoch, version: Version) {
+  package init(field: String, epoch: Epoch, version: Version) {
     self.field = field
     self.epoch = epoch
     self.version = version
   }
 
   /// The maximum number of conditions in one proposal.
-  public static let maxCount = 255
+  package static let maxCount = 255
 }
 
 /// Metadata of a proposal, which the hub does not interpret.
-public struct MetadataEntry: WireContent, Hashable {
+package struct MetadataEntry: WireContent, Hashable {
   /// At most 255 bytes.
-  public var name: String
+  package var name: String
   /// At most 65,535 bytes.
-  public var value: String
+  package var value: String
 
   /// Makes an entry.
-  public init(name: String, value: String) {
+  package init(name: String, value: String) {
     self.name = name
     self.value = value
   }
 
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     name = try reader.text8("metadata")
     value = try reader.text16("metadata")
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(name)
     writer.text16(value)
   }
 }
 
 /// A peer's request: operations on one model that take effect together or not at all.
-public struct Proposal: Sendable, Hashable {
+package struct Proposal: Sendable, Hashable {
   /// The operations, in order.
-  public var operations: [FieldOperation]
+  package var operations: [FieldOperation]
   /// All must hold, or the proposal is a conflict.
-  public var conditions: [Condition]
+  package var conditions: [Condition]
   /// Not interpreted by the hub.
-  public var metadata: [MetadataEntry]
+  package var metadata: [MetadataEntry]
   /// 0, or one more than the hops of the commit during whose delivery the proposal was made.
-  public var hops: UInt8
+  package var hops: UInt8
 
   /// Makes a proposal.
-  public init(
+  package init(
     operations: [FieldOperation], conditions: [Condition] = [], metadata: [MetadataEntry] = [], hops: UInt8 = 0
   ) {
     self.operations = operations
@@ -99,5 +99,5 @@ public struct Proposal: Sendable, Hashable {
   }
 
   /// Whether all operations are `set`, without conditions: a later such proposal may supersede this one.
-  public var isPlainSet: Bool { conditions.isEmpty && operations.allSatisfy { $0.verb == .set } }
+  package var isPlainSet: Bool { conditions.isEmpty && operations.allSatisfy { $0.verb == .set } }
 }

@@ -1,7 +1,7 @@
 /// SHA-256 (FIPS 180-4), for the few bytes that prove an identity. A hello is rare, so the code is not tuned.
-public enum SHA256 {
+package enum SHA256 {
   /// The 32 bytes of the digest.
-  public static func digest(_ message: some Collection<UInt8>) -> [UInt8] {
+  package static func digest(_ message: some Collection<UInt8>) -> [UInt8] {
     var padded = Array(message)
     let bits = UInt64(padded.count) * 8
     padded.append(0x80)

@@ -1,4 +1,4 @@
-public import BindingHub
+package import BindingHub
 import Foundation
 import GRDB
 
@@ -13,7 +13,7 @@ extension SQLiteStore {
   ///   - target: the copy's path; nothing may exist there.
   ///   - progress: called now and then with the part that is done, from 0 to 1.
   /// - Throws: `StoreError`, which names the file and the remedy.
-  public static func backup(
+  package static func backup(
     of path: String, to target: String, progress: @escaping (Double) -> Void = { _ in }
   ) throws(StoreError) {
     guard !StoreFiles.exists(target) else {
@@ -37,7 +37,7 @@ extension SQLiteStore {
   /// - Returns: the path at which the replaced store is kept; nil: there was none.
   /// - Throws: `StoreError`, which names the file and the remedy.
   @discardableResult
-  public static func restore(backup: String, to path: String) throws(StoreError) -> String? {
+  package static func restore(backup: String, to path: String) throws(StoreError) -> String? {
     try restore(backup: backup, to: path) {}
   }
 

@@ -1,13 +1,13 @@
-public import BindingHub
-public import BindingProtocol
+package import BindingHub
+package import BindingProtocol
 import Foundation
 
 /// The result of recreating a store as the same log.
-public struct StoreRecovery: Sendable, Hashable {
+package struct StoreRecovery: Sendable, Hashable {
   /// The id of the log.
-  public var logID: LogID
+  package var logID: LogID
   /// The path at which the previous files are kept; nil: there were none.
-  public var aside: String?
+  package var aside: String?
 }
 
 extension SQLiteStore {
@@ -22,7 +22,7 @@ extension SQLiteStore {
   ///   - logID: as `bindhub status` prints it; needed only if no file names it.
   /// - Throws: `cannotOpen` for a store that is in order, which needs no recovery.
   @discardableResult
-  public static func recover(
+  package static func recover(
     _ path: String, backup: String? = nil, logID: LogID? = nil
   ) throws(StoreError) -> StoreRecovery {
     try recover(path, backup: backup, logID: logID) {}

@@ -1,34 +1,34 @@
-public import BindingHub
-public import BindingProtocol
+package import BindingHub
+package import BindingProtocol
 import GRDB
 
 /// The result of checking a whole store in which everything is as it was written.
-public struct StoreCheck: Sendable, Hashable {
+package struct StoreCheck: Sendable, Hashable {
   /// The id of the log.
-  public var logID: LogID
+  package var logID: LogID
   /// The current epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The number of the file's format.
-  public var format: Int
+  package var format: Int
   /// The number of models.
-  public var models: Int
+  package var models: Int
   /// The number of fields of all models, deleted ones included.
-  public var fields: Int
+  package var fields: Int
   /// Records in snapshots and in the log, of all models.
-  public var records: UInt64
+  package var records: UInt64
   /// Batches that are not compacted yet.
-  public var uncompacted: Int
+  package var uncompacted: Int
   /// Bytes of the file, without those in the write-ahead log only.
-  public var bytes: UInt64
+  package var bytes: UInt64
   /// Whether the file was made as a copy: a hub that opens it begins a new epoch.
-  public var isCopy: Bool
+  package var isCopy: Bool
 }
 
 extension SQLiteStore {
   /// Reads and checks the whole store: pages, checksums, records. A hub may have the store open; the check sees it
   /// as it is at one moment.
   /// - Throws: `StoreError`, which names the file and the place of the fault.
-  public static func check(path: String) throws(StoreError) -> StoreCheck {
+  package static func check(path: String) throws(StoreError) -> StoreCheck {
     do {
       return try StoreCopy.reading(path) { db in try db.read { db in try check(db, path: path) } }
     } catch {

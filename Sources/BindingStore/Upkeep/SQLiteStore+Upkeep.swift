@@ -1,4 +1,4 @@
-public import BindingHub
+package import BindingHub
 import BindingProtocol
 import GRDB
 
@@ -6,13 +6,13 @@ import GRDB
 /// log is checkpointed into the file.
 extension SQLiteStore {
   /// Makes the next calls of `upkeep` compact everything and make the file as small as possible.
-  public func requestCompaction() {
+  package func requestCompaction() {
     if upkeepWork.compaction != .underWay { upkeepWork.compaction = .wanted }
   }
 
   /// Does one slice of background work.
   /// - Returns: whether more work is due immediately.
-  public func upkeep() throws(StoreError) -> Bool {
+  package func upkeep() throws(StoreError) -> Bool {
     try look()
     let now = ContinuousClock.now
     if let paused = upkeepWork.pausedUntil {

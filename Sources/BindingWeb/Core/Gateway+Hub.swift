@@ -4,7 +4,7 @@ import BindingProtocol
 extension Gateway {
   /// Receives one frame from the hub: a frame for a page's session goes to that page, any other to the reading
   /// session.
-  public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout GatewayOutput) {
+  package mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout GatewayOutput) {
     guard let page = page(ofFrame: frame) else {
       notice(frame, now: now, &output)
       reader.receive(frame, now: now, into: &wanted)

@@ -3,7 +3,7 @@ import BindingProtocol
 
 extension Gateway {
   /// Receives one text from a page. A malformed message ends the page's connection.
-  public mutating func receive(
+  package mutating func receive(
     _ text: UnsafeRawBufferPointer, from page: PageID, now: UInt64, into output: inout GatewayOutput
   ) {
     guard let record = pages[page] else { return }

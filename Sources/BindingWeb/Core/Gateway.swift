@@ -1,5 +1,5 @@
 import BindingPeer
-public import BindingProtocol
+package import BindingProtocol
 
 /// The state machine between browser pages and a hub, without sockets, threads, clock or randomness of its own.
 /// Frames of the hub and texts of pages go in; actions come out in a `GatewayOutput`.
@@ -10,10 +10,10 @@ public import BindingProtocol
 ///
 /// The caller feeds all input that has arrived, then calls `finishDrain`, then carries out the actions. Times are
 /// milliseconds of a monotonic clock.
-public struct Gateway: Sendable {
+package struct Gateway: Sendable {
   let options: GatewayOptions
   /// What the gateway has done and refused.
-  public internal(set) var counters = GatewayCounters()
+  package internal(set) var counters = GatewayCounters()
 
   /// The session that reads for all pages, and its pending actions.
   var reader: Session
@@ -36,7 +36,7 @@ public struct Gateway: Sendable {
   /// - Parameters:
   ///   - identity: the identity of the reading session, new for every run like that of any peer.
   ///   - seed: for random session numbers and pauses.
-  public init(identity: Identity, seed: UInt64, options: GatewayOptions = GatewayOptions(), now: UInt64) {
+  package init(identity: Identity, seed: UInt64, options: GatewayOptions = GatewayOptions(), now: UInt64) {
     self.options = options
     generator = SeededGenerator(seed: seed)
     own = OwnModel(epoch: generator.nextNonZero() >> 1)
@@ -44,28 +44,28 @@ public struct Gateway: Sendable {
   }
 
   /// Whether the hub has welcomed the gateway.
-  public var isLive: Bool { reader.phase == .live }
+  package var isLive: Bool { reader.phase == .live }
   /// The number of connected pages.
-  public var pageCount: Int { pages.count }
+  package var pageCount: Int { pages.count }
   /// The number of models followed for pages.
-  public var modelCount: Int { rooms.count }
+  package var modelCount: Int { rooms.count }
 
   // MARK: The hub's connection
 
   /// Reports that the hub connection is open.
-  public mutating func opened(now: UInt64, into output: inout GatewayOutput) {
+  package mutating func opened(now: UInt64, into output: inout GatewayOutput) {
     reader.opened(now: now, into: &wanted)
     settle(now: now, &output)
   }
 
   /// Reports that the hub connection is lost.
-  public mutating func lost(now: UInt64, into output: inout GatewayOutput) {
+  package mutating func lost(now: UInt64, into output: inout GatewayOutput) {
     reader.lost(now: now, into: &wanted)
     settle(now: now, &output)
   }
 
   /// Ends the gateway: asks pages to reconnect later, and ends their sessions at the hub.
-  public mutating func bye(now: UInt64, into output: inout GatewayOutput) {
+  package mutating func bye(now: UInt64, into output: inout GatewayOutput) {
     for page in pages.keys.sorted() { end(page, 1001, "the gateway is going", now: now, &output, leaving: true) }
     reader.bye(now: now, into: &wanted)
     settle(now: now, &output)
@@ -74,23 +74,23 @@ public struct Gateway: Sendable {
   // MARK: Pages
 
   /// Reports that a page has connected.
-  public mutating func arrived(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
+  package mutating func arrived(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     counters.pagesArrived += 1
     pages[page] = PageRecord(phase: .silent(since: now))
   }
 
   /// Reports that a page's connection is full.
-  public mutating func isFull(_ page: PageID) { pages[page]?.isFull = true }
+  package mutating func isFull(_ page: PageID) { pages[page]?.isFull = true }
 
   /// Reports that a page's connection is writable again.
-  public mutating func hasRoom(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
+  package mutating func hasRoom(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     pages[page]?.isFull = false
     goOn(page, &output)
   }
 
   /// Reports that a page's connection has closed. Its session at the hub lives for the rest of its lease, because
   /// the page may reconnect.
-  public mutating func gone(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
+  package mutating func gone(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     guard let record = pages.removeValue(forKey: page) else { return }
     if record.session != 0 {
       bySession[record.session] = nil
@@ -115,7 +115,7 @@ public struct Gateway: Sendable {
   // MARK: Drains and time
 
   /// Handles the consequences of all input since the last call.
-  public mutating func finishDrain(now: UInt64, into output: inout GatewayOutput) {
+  package mutating func finishDrain(now: UInt64, into output: inout GatewayOutput) {
     settle(now: now, &output)
     reader.finishDrain(now: now, into: &wanted)
     settle(now: now, &output)
@@ -124,14 +124,14 @@ public struct Gateway: Sendable {
   }
 
   /// The time at which `tick` is due.
-  public var nextDeadline: UInt64 {
+  package var nextDeadline: UInt64 {
     if pages.values.contains(where: { !$0.queue.isEmpty && !$0.isFull }) { return 0 }
     let own = pages.isEmpty && rooms.isEmpty ? UInt64.max : lastTick + 250
     return min(reader.nextDeadline, own)
   }
 
   /// Does everything that is due by now.
-  public mutating func tick(now: UInt64, into output: inout GatewayOutput) {
+  package mutating func tick(now: UInt64, into output: inout GatewayOutput) {
     reader.tick(now: now, into: &wanted)
     settle(now: now, &output)
     for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { goOn(page, &output) }

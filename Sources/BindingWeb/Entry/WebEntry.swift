@@ -15,13 +15,13 @@ import NIOPosix
 ///
 /// The token is permanent, so a restarted gateway recognises its browsers and programs. Anyone who can read the
 /// file has access.
-public struct WebEntry: Sendable {
+package struct WebEntry: Sendable {
   /// The path of the file.
-  public let path: String
+  package let path: String
   /// `HOST:PORT`, as of the gateway's last start.
-  public let address: String
+  package let address: String
   /// The token that programs send as `Authorization: Bearer TOKEN`; nil if none is required.
-  public var token: String? { isOpen ? nil : key.token }
+  package var token: String? { isOpen ? nil : key.token }
 
   let key: WebKey
   let isOpen: Bool
@@ -36,7 +36,7 @@ public struct WebEntry: Sendable {
   /// Reads the file of a gateway.
   /// - Returns: nil if there is no file.
   /// - Throws: `WebFailure.key` if others can read the file, or if a gateway did not write it.
-  public static func read(_ path: String) throws(WebFailure) -> WebEntry? {
+  package static func read(_ path: String) throws(WebFailure) -> WebEntry? {
     guard let json = try content(of: path) else { return nil }
     guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
       let address = json["address"]?.string
@@ -46,12 +46,12 @@ public struct WebEntry: Sendable {
   }
 
   /// An address to open in a browser, with a code that works once, within five minutes.
-  public func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
+  package func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
 
   /// An address to open in a browser, with a code, under a secret host name that browsers resolve to this machine:
   /// a browser sends cookies to every port of a host name. Nil if no token is required, or the gateway listens
   /// elsewhere.
-  public func ownNameURL() -> String? {
+  package func ownNameURL() -> String? {
     let everywhere = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
     guard !isOpen, let address = try? WebAddress(address), everywhere.contains(address.host) else { return nil }
     return WebEntry.url("\(key.hostName):\(address.port)", key)
@@ -62,7 +62,7 @@ public struct WebEntry: Sendable {
   }
 
   /// Whether something listens at the address. Blocks the calling thread.
-  public func isServed(timeoutMilliseconds: Int64 = 2_000) -> Bool {
+  package func isServed(timeoutMilliseconds: Int64 = 2_000) -> Bool {
     guard let address = try? WebAddress(address) else { return false }
     let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .connectTimeout(.milliseconds(timeoutMilliseconds)).connect(host: address.bareHost, port: address.port)

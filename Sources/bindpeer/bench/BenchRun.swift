@@ -105,7 +105,7 @@ final class BenchRun: Sendable {
   /// Deletes the model and closes all peers; returns false, after reporting it, if the deletion is not confirmed.
   @discardableResult
   private func tidyUp(_ watchers: [Watcher]) async -> Bool {
-    let deletion = try? watchers[0].model.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    let deletion = try? watchers[0].model.remove()
     var isDeleted = false
     switch await deletion?.outcome(timeout: isInterrupted.withLock { $0 } ? .seconds(2) : common.timeout.duration) {
     case .committed, .unchanged: isDeleted = true

@@ -4,11 +4,11 @@ import BindingProtocol
 ///
 /// The hub's file gives the order, so nothing has to be searched for: the check visits commits once, in version
 /// order, and ties each to its write; then it reads every peer's file beside them.
-public struct HistoryCheck {
+package struct HistoryCheck {
   /// The violations, in the order of files and lines.
-  public internal(set) var findings: [HistoryFinding] = []
+  package internal(set) var findings: [HistoryFinding] = []
   /// What the histories count.
-  public internal(set) var figures = HistoryFigures()
+  package internal(set) var figures = HistoryFigures()
 
   var runs: [String: Run] = [:]
   var writes: [Write] = []
@@ -66,7 +66,7 @@ public struct HistoryCheck {
   /// - Parameters:
   ///   - entries: the entries of all files, each file's in order.
   ///   - bad: the locations of lines that are not entries.
-  public init(_ entries: [HistoryEntry], bad: [HistoryLocation] = []) {
+  package init(_ entries: [HistoryEntry], bad: [HistoryLocation] = []) {
     for location in bad { find(.malformed, location, "this is no line of a history") }
     var hubs: [[HistoryEntry]] = []
     var tagOfFile: [String: String] = [:]

@@ -1,27 +1,27 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// The location of a line.
-public struct HistoryLocation: Sendable, Hashable, CustomStringConvertible {
+package struct HistoryLocation: Sendable, Hashable, CustomStringConvertible {
   /// The name of the file.
-  public var file: String
+  package var file: String
   /// Counted from 1.
-  public var line: Int
+  package var line: Int
   /// The file and line, separated by a colon.
-  public var description: String { "\(file):\(line)" }
+  package var description: String { "\(file):\(line)" }
 }
 
 /// One line of a history: what a hub stored, or what a peer did, received or showed
 /// (`docs/reference/history-format.md`).
-public struct HistoryEntry: Sendable {
+package struct HistoryEntry: Sendable {
   /// Where the line stands.
-  public var location: HistoryLocation
+  package var location: HistoryLocation
   /// The machine's monotonic clock, nanoseconds.
-  public var time: UInt64
+  package var time: UInt64
   /// What happened.
-  public var content: Content
+  package var content: Content
 
   /// What a line records.
-  public enum Content: Sendable {
+  package enum Content: Sendable {
     case hub(epoch: Epoch, durability: String)
     case epoch(Epoch)
     case commit(HistoryCommit)
@@ -41,74 +41,74 @@ public struct HistoryEntry: Sendable {
 }
 
 /// A commit as the hub stored it; a deleted field is `null`.
-public struct HistoryCommit: Sendable {
+package struct HistoryCommit: Sendable {
   /// The model's name.
-  public var model: String
+  package var model: String
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version that the commit made.
-  public var version: Version
+  package var version: Version
   /// The writer's tag.
-  public var tag: String
+  package var tag: String
   /// The proposal's number; 0: recovered after a loss.
-  public var number: Int
+  package var number: Int
   /// The new value of each changed field.
-  public var changes: [String: JSON]
+  package var changes: [String: JSON]
   /// Whether a starting hub found it in its store: the previous one may have been killed before it recorded it.
-  public var isAgain = false
+  package var isAgain = false
 }
 
 /// A write as it was requested.
-public struct HistoryWrite: Sendable {
+package struct HistoryWrite: Sendable {
   /// Counted by the peer, afresh in each run.
-  public var id: Int
+  package var id: Int
   /// The model's name.
-  public var model: String
+  package var model: String
   /// Its operations, in order.
-  public var operations: [Operation]
+  package var operations: [Operation]
   /// The conditions under which it is applied.
-  public var conditions: [Condition]
+  package var conditions: [Condition]
 
   /// One operation on one field.
-  public struct Operation: Sendable {
+  package struct Operation: Sendable {
     /// A verb of the protocol, or `text`: the word that was put into a text.
-    public var verb: String
+    package var verb: String
     /// The field's name.
-    public var field: String
+    package var field: String
     /// The operand; `null` if the verb has none.
-    public var value: JSON
+    package var value: JSON
   }
 }
 
 /// The outcome that a peer received for its write.
-public struct HistoryOutcome: Sendable {
+package struct HistoryOutcome: Sendable {
   /// `committed`, `unchanged`, `refused`, `conflict`, `superseded`, `expired` or `unknown`.
-  public var kind: String
+  package var kind: String
   /// Of a commit, else 0.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// Of a commit, else 0.
-  public var version: Version
+  package var version: Version
 }
 
 /// What a peer showed: the changed fields or, for `final`, all.
-public struct HistoryUpdate: Sendable {
+package struct HistoryUpdate: Sendable {
   /// The model's name.
-  public var model: String
+  package var model: String
   /// The epoch of the log.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version that the peer showed.
-  public var version: Version
+  package var version: Version
   /// The shown values; `null`: no value.
-  public var values: [String: JSON]
+  package var values: [String: JSON]
   /// Updates dropped before this one, for a lagging observer.
-  public var missed: Int
+  package var missed: Int
 }
 
 extension HistoryEntry {
   /// Reads the lines of one file.
   /// - Returns: the entries, and the locations of lines that are not entries. A last line without its end is
   ///   skipped: its process died while writing it.
-  public static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryLocation]) {
+  package static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryLocation]) {
     var entries: [HistoryEntry] = []
     var bad: [HistoryLocation] = []
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
 /// A violation found in a history.
-public struct HistoryFinding: Sendable, Hashable, CustomStringConvertible {
+package struct HistoryFinding: Sendable, Hashable, CustomStringConvertible {
   /// The kind of violation.
-  public enum Name: String, Sendable, CaseIterable {
+  package enum Name: String, Sendable, CaseIterable {
     /// A line that is not an entry.
     case malformed
     /// Versions of a model are not consecutive.
@@ -36,49 +36,49 @@ public struct HistoryFinding: Sendable, Hashable, CustomStringConvertible {
     case diverged
   }
   /// The kind of violation.
-  public var name: Name
+  package var name: Name
   /// The line that shows it.
-  public var location: HistoryLocation
+  package var location: HistoryLocation
   /// What is wrong, in a sentence.
-  public var text: String
+  package var text: String
 
   /// Creates a finding.
-  public init(_ name: Name, _ location: HistoryLocation, _ text: String) {
+  package init(_ name: Name, _ location: HistoryLocation, _ text: String) {
     self.name = name
     self.location = location
     self.text = text
   }
 
   /// The location, kind and text.
-  public var description: String { "\(location): \(name.rawValue): \(text)" }
+  package var description: String { "\(location): \(name.rawValue): \(text)" }
 }
 
 /// What a history counts.
-public struct HistoryFigures: Sendable, Equatable {
+package struct HistoryFigures: Sendable, Equatable {
   /// Writes that peers made.
-  public var writes = 0
+  package var writes = 0
   /// Writes acknowledged as committed.
-  public var acknowledged = 0
+  package var acknowledged = 0
   /// Writes that ended as refused, conflict or expired.
-  public var refused = 0
+  package var refused = 0
   /// Writes that ended as superseded or unchanged.
-  public var superseded = 0
+  package var superseded = 0
   /// Writes without an outcome, or with `unknown`.
-  public var unknown = 0
+  package var unknown = 0
   /// Commits that hubs stored.
-  public var commits = 0
+  package var commits = 0
   /// Commits that a later epoch holds again because peers recovered them.
-  public var recovered = 0
+  package var recovered = 0
   /// Updates that peers showed.
-  public var updates = 0
+  package var updates = 0
   /// Epochs of the log.
-  public var epochs = 0
+  package var epochs = 0
   /// Writes acknowledged by a hub with a memory store and lost with it: no surviving peer had them.
-  public var lostWithHub = 0
+  package var lostWithHub = 0
   /// Writes applied again after a restart of a hub with a memory store.
-  public var repeatedAfterRestart = 0
+  package var repeatedAfterRestart = 0
   /// The longest time between two acknowledgements while there were writes, nanoseconds.
-  public var longestPause: UInt64 = 0
+  package var longestPause: UInt64 = 0
   /// Acknowledged writes of each peer, by its name.
-  public var acknowledgedBy: [String: Int] = [:]
+  package var acknowledgedBy: [String: Int] = [:]
 }

@@ -4,7 +4,7 @@ import BindingProtocol
 extension HubMachine {
   /// Replaces a model by what the store has, after an append with an unknown result. The stored state wins over
   /// every decision of this hub.
-  public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
+  package mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
     guard let index = modelIndex[stored.model] else { return }
     if models[index].removal?.isUnderWay == true, stored.chunks.isEmpty, stored.batches.isEmpty {
       let model = models[index]

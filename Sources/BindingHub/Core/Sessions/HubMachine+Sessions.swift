@@ -166,7 +166,7 @@ extension HubMachine {
   }
 
   /// Whether any session is open on this request connection.
-  public func hasSession(on connection: ConnectionID) -> Bool { sessions.byConnection[connection] != nil }
+  package func hasSession(on connection: ConnectionID) -> Bool { sessions.byConnection[connection] != nil }
 
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
@@ -199,7 +199,7 @@ extension HubMachine {
 
   /// A request connection is gone. Its sessions remain until their leases end, so that their peers can say hello on
   /// another one.
-  public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
+  package mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     congestedConnections[connection] = nil
     questions.forget(connection)
     catchups.removeAll { sessions[$0.catchup.session]?.connection == connection }
@@ -212,7 +212,7 @@ extension HubMachine {
   }
 
   /// A publish connection has subscribed to a topic (R13).
-  public mutating func subscribed(
+  package mutating func subscribed(
     _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
   ) {
     switch Topics.subscription(topic) {
@@ -239,7 +239,7 @@ extension HubMachine {
   }
 
   /// A publish connection has unsubscribed. Unsubscribing from its session topic means that it is gone.
-  public mutating func unsubscribed(
+  package mutating func unsubscribed(
     _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
   ) {
     switch Topics.subscription(topic) {
@@ -258,7 +258,7 @@ extension HubMachine {
   }
 
   /// Tells every session that the hub is going down.
-  public mutating func close(into output: inout HubOutput) {
+  package mutating func close(into output: inout HubOutput) {
     for session in sessions.inOrder {
       error(.closing, "the hub is going down", session.id, session.connection, &output)
     }

@@ -6,7 +6,7 @@ extension HubMachine {
   private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
 
   /// Whether the end of another drain would send more.
-  public var isStreaming: Bool {
+  package var isStreaming: Bool {
     !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCongested($0.catchup.session) }
       || announcing.contains { !isCongested($0.session) }
   }

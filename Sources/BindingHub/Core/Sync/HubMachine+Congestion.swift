@@ -5,7 +5,7 @@ import BindingProtocol
 /// all it missed.
 extension HubMachine {
   /// A message with a model's commits or head was not sent, because the connection is congested.
-  public mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
+  package mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
     var reader = WireReader(frame)
     guard let header = try? HubHeader(from: &reader), sessions.byConnection[connection] != nil else { return }
     sequencer.counters.leftOut += 1
@@ -13,13 +13,13 @@ extension HubMachine {
   }
 
   /// A connection is congested: its catch-ups pause until it is writable.
-  public mutating func becameCongested(_ connection: ConnectionID) {
+  package mutating func becameCongested(_ connection: ConnectionID) {
     guard congestedConnections[connection] == nil, sessions.byConnection[connection] != nil else { return }
     congestedConnections[connection] = []
   }
 
   /// The messages that waited for a connection have left.
-  public mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
+  package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
     guard let topics = congestedConnections.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.delivery != nil }) {

@@ -1,9 +1,9 @@
-public import BindingProtocol
+package import BindingProtocol
 
 extension HubMachine {
   /// Does everything that depends on time: heartbeats and heads, leases, joins without a subscription, recoveries
   /// and silent owners.
-  public mutating func tick(time: HubTime, into output: inout HubOutput) {
+  package mutating func tick(time: HubTime, into output: inout HubOutput) {
     let heartbeat = UInt64(configuration.heartbeatMilliseconds)
     // R16: after a long pause of this hub, a peer's silence does not count.
     if time.monotonic > lastTick + 3 * heartbeat { sessions.renewAll(now: time.monotonic) }
@@ -62,7 +62,7 @@ extension HubMachine {
   }
 
   /// The status that `bindhub status` shows. A test pins the names.
-  public func statusJSON(time: HubTime) -> JSON {
+  package func statusJSON(time: HubTime) -> JSON {
     let sessionList = sessions.inOrder.map { session in
       JSON.object([
         .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),

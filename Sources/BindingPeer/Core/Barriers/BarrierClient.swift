@@ -1,12 +1,12 @@
 import BindingProtocol
 
 /// Identifies a barrier: a wait of this process until sessions have applied a version.
-public struct BarrierID: Hashable, Sendable {
+package struct BarrierID: Hashable, Sendable {
   let rawValue: UInt64
 }
 
 /// How a barrier has ended.
-public enum BarrierEnd: Sendable, Hashable {
+package enum BarrierEnd: Sendable, Hashable {
   /// This many sessions, all that were waited for, have applied the version.
   case applied(Int)
   /// The timeout passed first. Names the sessions that have not applied the version, as far as the hub lists them.

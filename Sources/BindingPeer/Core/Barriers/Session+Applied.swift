@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// Barriers of this process, and reports to the hub of what this session has applied.
 extension Session {
@@ -12,7 +12,7 @@ extension Session {
   /// - Parameters:
   ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and stay alive.
   ///   - timeoutMilliseconds: the longest wait.
-  public mutating func awaitApplied(
+  package mutating func awaitApplied(
     _ version: Version, of model: String, count: UInt32, timeoutMilliseconds: UInt64, now: UInt64
   ) -> BarrierID {
     barriers.add(
@@ -22,7 +22,7 @@ extension Session {
   }
 
   /// Stops waiting; no `PeerAction.awaited` follows.
-  public mutating func stopWaiting(_ id: BarrierID) { barriers.remove(id) }
+  package mutating func stopWaiting(_ id: BarrierID) { barriers.remove(id) }
 
   /// Sends the barriers that were not sent on this connection.
   mutating func askBarriers(now: UInt64, _ output: inout PeerOutput) {

@@ -1,12 +1,12 @@
 /// Pseudo-random numbers from a seed: the only randomness of a session, so that a simulation can repeat it.
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var position: UInt64
 
   /// Creates a generator; equal seeds give equal numbers.
-  public init(seed: UInt64) { position = seed }
+  package init(seed: UInt64) { position = seed }
 
   /// SplitMix64.
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     position &+= 0x9E37_79B9_7F4A_7C15
     var mixed = position
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -15,7 +15,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 
   /// A number that is not 0.
-  public mutating func nextNonZero() -> UInt64 {
+  package mutating func nextNonZero() -> UInt64 {
     while true {
       let number = next()
       if number != 0 { return number }

@@ -2,7 +2,7 @@ import BindingProtocol
 
 extension Session {
   /// A new request connection is open: sends hello under a new session number.
-  public mutating func opened(now: UInt64, into output: inout PeerOutput) {
+  package mutating func opened(now: UInt64, into output: inout PeerOutput) {
     guard !phase.isStopped else { return }
     counters.connections += 1
     sessionID = generator.nextNonZero()
@@ -17,7 +17,7 @@ extension Session {
   }
 
   /// The connection was lost or could not be opened: retries after a pause.
-  public mutating func lost(now: UInt64, into output: inout PeerOutput) {
+  package mutating func lost(now: UInt64, into output: inout PeerOutput) {
     reopen(.lost, now: now, &output)
   }
 
@@ -79,7 +79,7 @@ extension Session {
 
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
   /// the hub is not notified, so that it remembers this identity.
-  public mutating func bye(now: UInt64, into output: inout PeerOutput) {
+  package mutating func bye(now: UInt64, into output: inout PeerOutput) {
     if phase == .live, !keepsOutbox || unconfirmed == 0 {
       // The hub forgets an identity immediately once all its outcomes are confirmed.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
@@ -229,7 +229,7 @@ extension Session {
   // MARK: Time
 
   /// When `tick` is due.
-  public var nextDeadline: UInt64 {
+  package var nextDeadline: UInt64 {
     min(linkDeadline, barriers.nextDeadline)
   }
 
@@ -259,7 +259,7 @@ extension Session {
   private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
 
   /// Performs what is due at this time.
-  public mutating func tick(now: UInt64, into output: inout PeerOutput) {
+  package mutating func tick(now: UInt64, into output: inout PeerOutput) {
     for id in barriers.expired(now: now) { output.add(.awaited(id, .noAnswer)) }
     if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }
     switch phase {

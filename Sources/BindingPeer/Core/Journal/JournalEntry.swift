@@ -1,7 +1,7 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// An entry that a session records in its outbox before any frame of the same drain leaves.
-public enum JournalEntry: Sendable, Equatable {
+package enum JournalEntry: Sendable, Equatable {
   /// A hub was seen, with this log in this epoch.
   case welcomed(log: LogID, epoch: Epoch)
   case written(KeptWrite)
@@ -13,7 +13,7 @@ public enum JournalEntry: Sendable, Equatable {
   case decided(WriteID, Decided)
 
   /// How a write ended, as the outbox records it.
-  public enum Decided: UInt8, Sendable, CaseIterable {
+  package enum Decided: UInt8, Sendable, CaseIterable {
     case committed = 1
     case unchanged
     case refused
@@ -38,51 +38,51 @@ public enum JournalEntry: Sendable, Equatable {
 }
 
 /// A write as an outbox keeps it: all that a later run needs to send it and learn its outcome.
-public struct KeptWrite: Sendable, Equatable {
+package struct KeptWrite: Sendable, Equatable {
   /// The write's id in the run that made it.
-  public var id: WriteID
+  package var id: WriteID
   /// The model's id.
-  public var model: String
+  package var model: String
   /// The proposal.
-  public var proposal: Proposal
+  package var proposal: Proposal
   /// The wall time at which it was made, milliseconds since 1970; 0: unknown. Compared only with the same machine's.
-  public var time: UInt64
+  package var time: UInt64
   /// What the writer saw of the fields concerned, by name.
-  public var seen: [KeptSight]
+  package var seen: [KeptSight]
   /// The proposal's number; nil: none assigned.
-  public var number: ProposalNumber?
+  package var number: ProposalNumber?
   /// Whether the hub is asked not to apply it.
-  public var isWithdrawn = false
+  package var isWithdrawn = false
   /// It is resent although its result under its former number is unknown.
-  public var isSecondTry = false
+  package var isSecondTry = false
 }
 
 /// The committed value of a field when a write was made over it.
-public struct KeptSight: Sendable, Equatable {
+package struct KeptSight: Sendable, Equatable {
   /// The field's name.
-  public var field: String
+  package var field: String
   /// The epoch that the writer saw.
-  public var epoch: Epoch
+  package var epoch: Epoch
   /// The version at which the committed value was set.
-  public var version: Version
+  package var version: Version
   /// FNV-1a-64 of the value's bytes; nil: no value.
-  public var digest: UInt64?
+  package var digest: UInt64?
 }
 
 /// What an earlier run of the program left in its outbox.
-public struct PreviousRun: Sendable, Equatable {
+package struct PreviousRun: Sendable, Equatable {
   /// The run's number in the file.
-  public var number: UInt32
+  package var number: UInt32
   /// The identity under which the run wrote.
-  public var identity: Identity
+  package var identity: Identity
   /// The log of the hub that the run knew; nil: none.
-  public var log: LogID?
+  package var log: LogID?
   /// The epoch of that log; nil: no hub was seen.
-  public var epoch: Epoch?
+  package var epoch: Epoch?
   /// The highest proposal number that the run used in each model.
-  public var lastNumbers: [String: ProposalNumber] = [:]
+  package var lastNumbers: [String: ProposalNumber] = [:]
   /// The writes without an outcome, in their order.
-  public var writes: [KeptWrite] = []
+  package var writes: [KeptWrite] = []
 }
 
 extension Pending {

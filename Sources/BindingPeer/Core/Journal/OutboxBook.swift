@@ -1,37 +1,37 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// The bytes of an outbox file in memory, for a simulation.
-public struct OutboxBook: Sendable {
+package struct OutboxBook: Sendable {
   private var bytes: [UInt8] = OutboxLog.header
 
   /// An outbox without runs.
-  public init() {}
+  package init() {}
 
   /// The length in bytes.
-  public var count: Int { bytes.count }
+  package var count: Int { bytes.count }
 
   /// Begins a run and returns its number.
-  public mutating func begin(_ identity: Identity) -> UInt32 {
+  package mutating func begin(_ identity: Identity) -> UInt32 {
     let run = (read?.lastRun ?? 0) + 1
     add(OutboxRecord(run: run, content: .began(identity)))
     return run
   }
 
   /// Appends an entry of a run. A write gets the wall time, in milliseconds since 1970.
-  public mutating func append(_ entry: JournalEntry, run: UInt32, wall: UInt64) {
+  package mutating func append(_ entry: JournalEntry, run: UInt32, wall: UInt64) {
     guard case .written(var write) = entry else { return add(OutboxRecord(run: run, content: .entry(entry))) }
     write.time = wall
     add(OutboxRecord(run: run, content: .entry(.written(write))))
   }
 
   /// Records that a run has ended and its identity is no longer used.
-  public mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }
+  package mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }
 
   /// Truncates the file, as a crash in the middle of writing does.
-  public mutating func cut(to count: Int) { bytes.removeLast(max(bytes.count - count, 0)) }
+  package mutating func cut(to count: Int) { bytes.removeLast(max(bytes.count - count, 0)) }
 
   /// Reopens the file: drops a torn end and compacts the rest. Returns the unfinished runs; nil if it cannot be read.
-  public mutating func reopen() -> [PreviousRun]? {
+  package mutating func reopen() -> [PreviousRun]? {
     guard var content = read else { return nil }
     _ = content.adoptUnproven()
     content.forgetFinished()

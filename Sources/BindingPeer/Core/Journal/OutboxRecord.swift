@@ -99,7 +99,7 @@ extension OutboxRecord: WireContent {
 }
 
 extension KeptWrite: WireContent {
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     id = WriteID(rawValue: try reader.u64("write"))
     time = try reader.u64("time")
     model = try reader.text8("model")
@@ -113,7 +113,7 @@ extension KeptWrite: WireContent {
     seen = try reader.elements(try reader.count32("seen", minimum: 18))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.u64(id.rawValue)
     writer.u64(time)
     writer.text8(model)
@@ -134,14 +134,14 @@ extension KeptWrite: WireContent {
 }
 
 extension KeptSight: WireContent {
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     field = try reader.text8("seen")
     epoch = try reader.u64("seen")
     version = try reader.u64("seen")
     digest = try reader.flag("seen") ? try reader.u64("seen") : nil
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(field)
     writer.u64(epoch)
     writer.u64(version)
@@ -151,12 +151,12 @@ extension KeptSight: WireContent {
 }
 
 extension Condition: WireContent {
-  public init(from reader: inout WireReader) throws(WireError) {
+  package init(from reader: inout WireReader) throws(WireError) {
     self.init(
       field: try reader.text8("conditions"), epoch: try reader.u64("conditions"), version: try reader.u64("conditions"))
   }
 
-  public func write(to writer: inout WireWriter) {
+  package func write(to writer: inout WireWriter) {
     writer.text8(field)
     writer.u64(epoch)
     writer.u64(version)

@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// A write of an earlier run, which another session sends.
 struct CarriedWrite: Sendable {
@@ -58,7 +58,7 @@ extension Session {
   /// Creates a session that speaks for an earlier run of this program: it sends what that run left in its outbox,
   /// unchanged, and nothing else (R10), as if that run had been cut off from its hub until now.
   /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine of that run.
-  public init(
+  package init(
     resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
     let identity = Identity(secret: run.identity.secret, name: run.identity.name)
@@ -121,7 +121,7 @@ extension Session {
   /// Overlays models with the writes of an earlier run, below all writes of this run. To those models this run sends
   /// nothing before `carriedEnded` has reported the end of each.
   /// - Returns: the ids of those writes in this session, in order.
-  public mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
+  package mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
     previousTags.insert(run.identity.tag)
     return run.writes.map { write in
       lastWrite += 1
@@ -135,14 +135,14 @@ extension Session {
   }
 
   /// The other session has sent the write under this number.
-  public mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
+  package mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
     guard let index = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
     carried[id]?[index].number = number
     models[id]?.outbox.update(write) { $0.carried?.number = number }
   }
 
   /// The other session has the outcome or gave the write up. A committed write stays overlaid until it arrives (R6).
-  public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
+  package mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
     guard let index = models.index(of: id), models[at: index].outbox[write] != nil else { return }

@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// Ephemeral models (protocol.md §9). To a session they are models like others, except for their epochs and claims.
 extension Session {
@@ -79,7 +79,7 @@ extension Session {
 
   /// Sends the owner's answer to `PeerAction.approve`, unless the connection was lost since.
   /// - Parameter reason: why the write is refused; nil: it may be applied.
-  public mutating func answer(
+  package mutating func answer(
     _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into output: inout PeerOutput
   ) {
     guard phase == .live, request.session == sessionID else { return }

@@ -1,22 +1,22 @@
-public import BindingProtocol
+package import BindingProtocol
 
 /// A field as its last commit left it.
-public struct CommittedField: Sendable, Hashable {
+package struct CommittedField: Sendable, Hashable {
   /// The field's name.
-  public var name: String
+  package var name: String
   /// The committed value; nil: deleted.
-  public var value: FieldValue?
+  package var value: FieldValue?
   /// The version of that commit.
-  public var version: Version
+  package var version: Version
   /// The writer of that commit.
-  public var origin: Origin
+  package var origin: Origin
   /// The number of its proposal.
-  public var number: ProposalNumber
+  package var number: ProposalNumber
   /// The hub's wall time, milliseconds since 1970; for people.
-  public var time: UInt64
+  package var time: UInt64
 
   /// Creates a field as its last commit left it.
-  public init(
+  package init(
     name: String, value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
   ) {
     self.name = name
@@ -31,7 +31,7 @@ public struct CommittedField: Sendable, Hashable {
 extension Session {
   /// The fields of a model that were committed after a version, deleted ones included; after 0 all that have a value.
   /// A field that a snapshot removed is not included: a snapshot does not say when.
-  public func committed(_ id: String, after version: Version) -> [CommittedField] {
+  package func committed(_ id: String, after version: Version) -> [CommittedField] {
     guard let index = models.index(of: id) else { return [] }
     return models[at: index].replica.fields.compactMap { field in
       guard field.version > version, version > 0 || field.value != nil else { return nil }

@@ -3,7 +3,7 @@ import BindingProtocol
 extension Session {
   /// Handles one frame from either connection. A frame that violates the grammar, or belongs to another start of the
   /// hub, is dropped and counted.
-  public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
+  package mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
     counters.framesReceived += 1
     var reader = WireReader(frame)
     do throws(WireError) {

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// How a set of one field reacts to what others commit meanwhile. A plain set, which has no rule, overwrites it.
-public enum ConflictRule: Sendable, Hashable {
+package enum ConflictRule: Sendable, Hashable {
   /// Applies only if no other peer changed the field; otherwise the write ends as a conflict.
   case compareAndSet
   /// Keeps the words of both writers (`TextMerge`).
@@ -11,14 +11,14 @@ public enum ConflictRule: Sendable, Hashable {
 }
 
 /// A conflict rule with the value that the writer saw.
-public struct RuledWrite: Sendable, Hashable {
+package struct RuledWrite: Sendable, Hashable {
   /// How the set reacts to what others commit meanwhile.
-  public var rule: ConflictRule
+  package var rule: ConflictRule
   /// The value that the writer saw; nil: none.
-  public var base: FieldValue?
+  package var base: FieldValue?
 
   /// Creates a rule on the value that the writer saw; nil for none.
-  public init(_ rule: ConflictRule, base: FieldValue?) {
+  package init(_ rule: ConflictRule, base: FieldValue?) {
     self.rule = rule
     self.base = base
   }
@@ -35,18 +35,18 @@ public enum OfflineRule: Sendable, Hashable {
 }
 
 /// Two values of one field, for the program to merge into one.
-public struct MergeQuestion: Sendable, Hashable {
+package struct MergeQuestion: Sendable, Hashable {
   /// The field's name.
-  public var field: String
+  package var field: String
   /// The value that the writer saw; nil: none.
-  public var base: FieldValue?
+  package var base: FieldValue?
   /// The value that the writer set.
-  public var mine: FieldValue
+  package var mine: FieldValue
   /// The value that is committed now; nil: none.
-  public var theirs: FieldValue?
+  package var theirs: FieldValue?
 
   /// Creates a question; nil stands for no value.
-  public init(field: String, base: FieldValue?, mine: FieldValue, theirs: FieldValue?) {
+  package init(field: String, base: FieldValue?, mine: FieldValue, theirs: FieldValue?) {
     self.field = field
     self.base = base
     self.mine = mine

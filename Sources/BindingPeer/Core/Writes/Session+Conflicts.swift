@@ -1,4 +1,4 @@
-public import BindingProtocol
+package import BindingProtocol
 
 extension Session {
   /// The result of preparing a write for sending.
@@ -81,7 +81,7 @@ extension Session {
   }
 
   /// Answers `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
-  public mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
+  package mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
     for index in models.indices {
       guard let pending = models[at: index].outbox[write], pending.isAsking else { continue }
       if let value {

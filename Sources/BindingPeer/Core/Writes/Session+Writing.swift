@@ -1,9 +1,9 @@
-public import BindingProtocol
+package import BindingProtocol
 
 extension Session {
   /// Overlays the model with a proposal immediately; the proposal is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
-  public mutating func write(
+  package mutating func write(
     _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
     now: UInt64, into output: inout PeerOutput
   ) throws(WriteError) -> WriteID {
@@ -41,7 +41,7 @@ extension Session {
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
   /// Returns false if it has an outcome or is unknown.
-  public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
+  package mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
     for index in models.indices {
       guard let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
         continue
@@ -178,7 +178,7 @@ extension Session {
   // MARK: Ending a drain
 
   /// Emits what has changed, one update per model, and sends what can be sent.
-  public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
+  package mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
     emit(&output)
     if !barriers.isEmpty { askBarriers(now: now, &output) }
     guard phase == .live else { return }
@@ -200,7 +200,7 @@ extension Session {
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
   /// write supersedes it. Sends nothing: the next `finishDrain` does.
   /// - Returns: whether `finishDrain` may have something to send.
-  public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
+  package mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
     emit(&output)
     guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
       let write = models[at: index].outbox.lastUnnumbered
