@@ -22,7 +22,6 @@
 @_exported import protocol BindingModel.ValueSource
 @_exported import struct BindingModel.Values
 @_exported import struct BindingModel.Writer
-
 // Models shared by several processes.
 @_exported import struct BindingPeer.ConflictPolicy
 @_exported import struct BindingPeer.Field
@@ -39,12 +38,11 @@
 @_exported import class BindingPeer.PendingWrite
 @_exported import class BindingPeer.Presence
 @_exported import struct BindingPeer.PresentPeer
-@_exported import struct BindingPeer.Refused
+@_exported import struct BindingPeer.RefusalError
 @_exported import enum BindingPeer.ShareError
 @_exported import struct BindingPeer.SharedField
 @_exported import class BindingPeer.SharedModel
 @_exported import enum BindingPeer.WriteError
-
 // Their values, and the address of their hub.
 @_exported import struct BindingProtocol.FieldValue
 @_exported import struct BindingProtocol.HubAddress

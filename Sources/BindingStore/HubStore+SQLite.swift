@@ -3,7 +3,7 @@ public import BindingProtocol
 
 extension HubStore {
   /// A store in one SQLite file (`docs/reference/store-format.md`), which is made if it is not there. One hub at a time
-  /// has it; `Hub.start` throws `HubFailure.store` if it cannot be opened.
+  /// has it; `Hub.start` throws `HubError.store` if it cannot be opened.
   /// ```swift
   /// var options = HubOptions()
   /// options.store = .sqlite(at: "/var/lib/shop/hub.store")

@@ -11,8 +11,8 @@ public struct WebAddress: Hashable, Sendable, CustomStringConvertible {
   public static let standard = WebAddress(host: "127.0.0.1", port: 7_880)
 
   /// Parses an address.
-  /// - Throws: `WebFailure.noAddress`, which shows the valid form.
-  public init(_ text: String) throws(WebFailure) {
+  /// - Throws: `WebError.noAddress`, which shows the valid form.
+  public init(_ text: String) throws(WebError) {
     guard let colon = text.lastIndex(of: ":"), case let digits = text[text.index(after: colon)...],
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits), (0...65_535).contains(port),
       case let host = String(text[..<colon]), WebAddress.isHost(host)

@@ -1,4 +1,5 @@
 public import BindingProtocol
+import Dispatch
 public import Logging
 import NIOConcurrencyHelpers
 import NIOCore
@@ -19,6 +20,8 @@ public final class WebGateway: Sendable {
     var listener: (any Channel)?
     var loop: GatewayLoop?
     var access: AccessControl?
+    /// Ends with the gateway; nobody sends anything.
+    var running: AsyncStream<Never>.Continuation?
   }
   private let state = NIOLockedValueBox(State())
 
@@ -32,18 +35,18 @@ public final class WebGateway: Sendable {
   }
 
   /// Listens and serves. Blocks the calling thread until the address is bound; the hub need not answer yet.
-  /// - Throws: `WebFailure`, with the remedy; nothing listens then.
-  public func start() throws(WebFailure) {
+  /// - Throws: `WebError`, with the remedy; nothing listens then.
+  public func start() throws(WebError) {
     guard options.address.isLoopback || options.isInsecureAllowed else {
       throw .notLoopback(address: options.address.description)
     }
-    let userPages = try options.pagesFolder.map { path throws(WebFailure) in try UserPages(path) }
+    let userPages = try options.pagesFolder.map { path throws(WebError) in try UserPages(path) }
     let isFirst = state.withLockedValue { state in
       defer { state.hasStarted = true }
       return !state.hasStarted
     }
     guard isFirst else { throw .startedBefore }
-    let earlier = try options.keyPath.flatMap { path throws(WebFailure) in try WebEntry.read(path) }
+    let earlier = try options.keyPath.flatMap { path throws(WebError) in try WebEntry.read(path) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let loop = GatewayLoop(hub: hub, options: options, log: log, on: group.next())
     do {
@@ -70,6 +73,24 @@ public final class WebGateway: Sendable {
     log.info("serving pages", metadata: ["address": "\(address)"])
   }
 
+  /// Starts the gateway, serves until its task is cancelled or the gateway is stopped, and then stops it. For a program
+  /// of tasks, as a member of a task group or a service of swift-service-lifecycle.
+  /// - Throws: `WebError` as `start` does.
+  public func run() async throws(WebError) {
+    let (stopped, running) = AsyncStream<Never>.makeStream()
+    state.withLockedValue { $0.running = running }
+    try start()
+    // A cancelled task's stream ends too.
+    for await _ in stopped {}
+    // Not on a thread of the tasks: it waits for the gateway's thread.
+    await withCheckedContinuation { ended in
+      DispatchQueue.global().async {
+        self.stop()
+        ended.resume()
+      }
+    }
+  }
+
   /// Closes all pages and connections, and ends the thread. Blocks the calling thread briefly; do not call it on
   /// the gateway's own thread.
   public func stop() {
@@ -78,8 +99,10 @@ public final class WebGateway: Sendable {
       state.group = nil
       state.listener = nil
       state.loop = nil
+      state.running = nil
       return ended
     }
+    ended.running?.finish()
     guard let group = ended.group, let loop = ended.loop else { return }
     try? ended.listener?.close().wait()
     try? loop.loop.submit { loop.end() }.wait()

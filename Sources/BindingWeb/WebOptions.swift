@@ -21,7 +21,7 @@ public struct WebOptions: Sendable {
   public init() {}
 }
 
-/// The limits of a gateway. Times are milliseconds.
+/// The limits of a gateway. Times are rounded to milliseconds.
 public struct WebLimits: Sendable, Hashable {
   /// Simultaneous connections, including WebSockets.
   public var connections = 1_100
@@ -36,9 +36,9 @@ public struct WebLimits: Sendable, Hashable {
   public var strangers = 128
   /// From the opening of a connection until its first request; on an unauthenticated connection, also until each
   /// further one.
-  public var requestMilliseconds: Int64 = 4_000
+  public var requestTimeout: Duration = .seconds(4)
   /// From an answer until the next request on an authenticated connection.
-  public var idleMilliseconds: Int64 = 30_000
+  public var idleTimeout: Duration = .seconds(30)
   /// Bytes of one message from a page.
   public var messageBytes = 98_304
   /// Frames from a page per second, sustained.
@@ -46,9 +46,9 @@ public struct WebLimits: Sendable, Hashable {
   /// Frames from a page in one burst.
   public var messagesAtOnce = 1_000
   /// The interval of WebSocket pings.
-  public var pingMilliseconds: Int64 = 10_000
+  public var pingInterval: Duration = .seconds(10)
   /// The silence after which a page counts as dead.
-  public var silenceMilliseconds: Int64 = 30_000
+  public var silenceTimeout: Duration = .seconds(30)
   /// Queued bytes at which a page counts as full. A full page is not read and is sent no commits.
   public var fullBytes = 65_536
   /// Queued bytes below which a full page becomes writable again.
@@ -56,9 +56,9 @@ public struct WebLimits: Sendable, Hashable {
   /// Bytes of other output, such as announcements and answers, to a full page; beyond it the page is closed.
   public var waitingBytes = 1_048_576
   /// How long the other side may take to close after the gateway's close frame.
-  public var closingMilliseconds: Int64 = 1_000
+  public var closingTimeout: Duration = .seconds(1)
   /// How long the hub may take to report.
-  public var reportMilliseconds: Int64 = 2_000
+  public var reportTimeout: Duration = .seconds(2)
   /// Bytes of one file of the user's pages.
   public var fileBytes = 16_777_216
 

@@ -15,7 +15,7 @@ struct KeptStore: ParsableArguments {
   func path() -> String {
     if let store { return absolutePath(store) }
     let address = choice.address()
-    if let reported = HubStatus.ask(address, timeoutMilliseconds: 1_000)?["store"]?["path"] {
+    if let reported = HubStatus.ask(address, timeout: .milliseconds(1_000))?["store"]?["path"] {
       guard reported != .null else {
         fail("The hub at \(address) keeps its models in memory: there is no store.\nName one:  --store FILE", 1)
       }

@@ -80,8 +80,8 @@ struct Serve: ParsableCommand {
     let signals = StopSignals()
     var options = HubOptions()
     options.name = name
-    options.heartbeatMilliseconds = heartbeatMilliseconds
-    options.leaseMilliseconds = lease
+    options.heartbeat = .milliseconds(heartbeatMilliseconds)
+    options.lease = .milliseconds(lease)
     options.isRecoveryOn = !noRecovery
     options.isInsecureAllowed = insecure
     options.historyPath = history
@@ -99,7 +99,7 @@ struct Serve: ParsableCommand {
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
     signals.forward(to: ending, log)
-    do throws(HubFailure) {
+    do throws(HubError) {
       OpenFiles.raise()
       let hub = try Hub(options: options, log: log)
       try hub.start()
@@ -129,7 +129,7 @@ struct Serve: ParsableCommand {
   private static func serve(_ hub: Hub, _ options: WebOptions?, _ log: Logger) -> WebGateway? {
     guard let options else { return nil }
     let gateway = WebGateway(hub: hub, options: options, log: log)
-    do throws(WebFailure) {
+    do throws(WebError) {
       try gateway.start()
     } catch {
       hub.stop()
@@ -169,7 +169,7 @@ final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is accessed o
   }
 }
 
-extension HubFailure {
+extension HubError {
   /// The exit code for scripts (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch self {

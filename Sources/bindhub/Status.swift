@@ -24,9 +24,9 @@ struct Status: ParsableCommand {
 
   /// Waits longer for a hub that may be restarting, but not if its socket does not exist.
   private func ask(_ address: HubAddress) -> JSON? {
-    if let timeout { return HubStatus.ask(address, timeoutMilliseconds: timeout) }
-    if let report = HubStatus.ask(address, timeoutMilliseconds: 700) { return report }
-    return address.isCertainlyAbsent ? nil : HubStatus.ask(address, timeoutMilliseconds: 1_300)
+    if let timeout { return HubStatus.ask(address, timeout: .milliseconds(timeout)) }
+    if let report = HubStatus.ask(address, timeout: .milliseconds(700)) { return report }
+    return address.isCertainlyAbsent ? nil : HubStatus.ask(address, timeout: .milliseconds(1_300))
   }
 
   private static func words(_ report: JSON) -> String {

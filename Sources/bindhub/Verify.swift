@@ -46,8 +46,8 @@ struct VerifyReplicas: ParsableCommand {
       if address.isCertainlyAbsent { fail(choice.noAnswer(at: address, to: "verify"), 69) }
     }
     let findings: [HubVerification.Finding]
-    do throws(HubVerification.Failure) {
-      findings = try HubVerification.ask(address, names: names, timeoutMilliseconds: timeout)
+    do throws(HubVerification.VerificationError) {
+      findings = try HubVerification.ask(address, names: names, timeout: .milliseconds(timeout))
     } catch {
       fail(error.words(address, choice), error.exitCode)
     }
@@ -67,7 +67,7 @@ struct VerifyReplicas: ParsableCommand {
   }
 }
 
-extension HubVerification.Failure {
+extension HubVerification.VerificationError {
   func words(_ address: HubAddress, _ choice: HubChoice) -> String {
     switch self {
     case .noHub: choice.noAnswer(at: address, to: "verify")

@@ -53,12 +53,12 @@ struct Web: ParsableCommand {
 
   /// The access data of the pages of the hub at that address; ends the program if there is none.
   private func entry(of address: HubAddress) -> WebEntry {
-    guard let report = HubStatus.ask(address, timeoutMilliseconds: 2_000) else {
+    guard let report = HubStatus.ask(address, timeout: .milliseconds(2_000)) else {
       fail(choice.noAnswer(at: address, to: "web"), 69)
     }
     let reported = report["store"]?["path"]
     let store = reported == nil || reported == .null ? StoreChoice.defaultPath(for: address) : reported?.plain
-    do throws(WebFailure) {
+    do throws(WebError) {
       if let path = store.map(StoreChoice.webKeyPath), let entry = try WebEntry.read(path), entry.isServed() {
         return entry
       }

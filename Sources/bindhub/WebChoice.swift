@@ -27,7 +27,7 @@ struct WebChoice: ParsableArguments {
   func options(isInsecureAllowed: Bool, keyPath: String?) -> WebOptions? {
     guard let web else { return nil }
     var options = WebOptions()
-    do throws(WebFailure) { options.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
+    do throws(WebError) { options.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
     options.isTokenAsked = !webOpen
     options.isInsecureAllowed = isInsecureAllowed
     options.keyPath = keyPath
@@ -46,7 +46,7 @@ struct WebChoice: ParsableArguments {
   }
 }
 
-extension WebFailure {
+extension WebError {
   /// The exit code for scripts (EX_USAGE, EX_CANTCREAT, EX_SOFTWARE, EX_CONFIG of sysexits).
   var exitCode: Int32 {
     switch self {

@@ -92,7 +92,7 @@ struct HubSessions: ~Copyable {
       while !isNamed {
         guard case .outcomes(let outcomes) = try next(dealer).message else { continue }
         for outcome in outcomes.outcomes {
-          guard case .committed = outcome.rest else { throw Writer.Refused(outcome: outcome) }
+          guard case .committed = outcome.rest else { throw Writer.RefusalError(outcome: outcome) }
         }
         isNamed = true
       }

@@ -113,7 +113,7 @@ final class Writer {
         guard case (_, .outcomes(let outcomes)) = try HubMessage.decode(Array(frame)) else { return }
         guard let session = sessions.first(where: { $0.id == outcomes.session }) else { return }
         for outcome in outcomes.outcomes {
-          guard case .committed(let count, _) = outcome.rest else { throw Refused(outcome: outcome) }
+          guard case .committed(let count, _) = outcome.rest else { throw RefusalError(outcome: outcome) }
           session.acknowledged = outcome.number + UInt32(count) - 1
         }
       }
@@ -131,7 +131,7 @@ final class Writer {
     }
   }
 
-  struct Refused: Error, CustomStringConvertible {
+  struct RefusalError: Error, CustomStringConvertible {
     let outcome: WireOutcome
     var description: String { "the hub did not commit: \(outcome)" }
   }

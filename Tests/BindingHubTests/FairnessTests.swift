@@ -87,7 +87,7 @@ struct FairnessTests {
   @Test("a connection inside the hub's process has its own session limit")
   mutating func sessionsInProcess() {
     bench = HubBench { $0.maxInProcessSessions = 20 }
-    var last: [HubError] = []
+    var last: [ErrorMessage] = []
     for number in 0..<21 {
       var peer = Speaker(100 + UInt64(number), "page")
       peer.connection = 1 << 63 | 5

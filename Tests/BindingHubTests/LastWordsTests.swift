@@ -86,14 +86,14 @@ struct LastWordsTests {
     var options = HubOptions()
     options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
     // A silent peer stays listed for this long.
-    options.leaseMilliseconds = 60_000
+    options.lease = .seconds(60)
     options.store = HubStore { () throws(StoreError) in HaltingStore(halt) }
     let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     defer { hub.stop() }
     let address = try #require(hub.addresses.first)
     func present() -> [String] {
-      guard case .array(let sessions)? = HubStatus.ask(address, timeoutMilliseconds: 10_000)?["sessions"] else {
+      guard case .array(let sessions)? = HubStatus.ask(address, timeout: .milliseconds(10_000))?["sessions"] else {
         return []
       }
       return sessions.compactMap { if case .string(let name)? = $0["name"] { name } else { nil } }

@@ -66,7 +66,7 @@ struct Received {
     return byNumber
   }
 
-  func errors(_ peer: Speaker) -> [HubError] {
+  func errors(_ peer: Speaker) -> [ErrorMessage] {
     messages(to: peer).compactMap { if case .error(let error) = $0 { error } else { nil } }
   }
 

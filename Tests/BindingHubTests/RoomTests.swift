@@ -150,7 +150,7 @@ import Testing
 
   // MARK: Topics
 
-  private mutating func joinMany(_ models: Range<Int>) -> [HubError] {
+  private mutating func joinMany(_ models: Range<Int>) -> [ErrorMessage] {
     models.flatMap { bench.send(.ann, .join([Join(request: UInt32($0), model: "m\($0)")])).errors(.ann) }
   }
 

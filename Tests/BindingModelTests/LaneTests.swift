@@ -94,12 +94,14 @@ struct LaneTests {
 struct ProtectedTests {
   @Test("copies of a protected value share one value, changes are exclusive, and the body's error is rethrown")
   func exclusive() {
-    struct Refused: Error {}
+    struct RefusalError: Error {}
     let count = Protected(0)
     let copy = count
     onThreads(8) { _ in for _ in 0..<10_000 { copy.withLock { $0 += 1 } } }
     #expect(count.withLock { $0 } == 80_000)
-    #expect(throws: Refused.self) { try count.withLock { (_: inout Int) throws(Refused) in throw Refused() } }
+    #expect(throws: RefusalError.self) {
+      try count.withLock { (_: inout Int) throws(RefusalError) in throw RefusalError() }
+    }
     #expect(count.withLock { $0 } == 80_000)
   }
 }

@@ -147,7 +147,7 @@ struct ObservableTests {
 
   @Test("update returns its body's result, and a body that throws changes nothing")
   func updateResult() {
-    struct Refused: Error {}
+    struct RefusalError: Error {}
     let level = Observable(1)
     let seen = Recorder<Int>()
     let token = level.observe { seen.record($0) }
@@ -156,10 +156,10 @@ struct ObservableTests {
       return value
     }
     #expect(old == 1)
-    #expect(throws: Refused.self) {
-      try level.update { (value: inout Int) throws(Refused) in
+    #expect(throws: RefusalError.self) {
+      try level.update { (value: inout Int) throws(RefusalError) in
         value = 99
-        throw Refused()
+        throw RefusalError()
       }
     }
     #expect(level.value == 2)

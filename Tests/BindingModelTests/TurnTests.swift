@@ -90,14 +90,14 @@ struct TurnTests {
 
   @Test("a turn that throws delivers what it wrote")
   func throwing() {
-    struct Refused: Error {}
+    struct RefusalError: Error {}
     let level = Observable(0)
     let seen = Recorder<Int>()
     let token = level.observe { seen.record($0) }
-    #expect(throws: Refused.self) {
-      try Turn.run { () throws(Refused) in
+    #expect(throws: RefusalError.self) {
+      try Turn.run { () throws(RefusalError) in
         level.value = 1
-        throw Refused()
+        throw RefusalError()
       }
     }
     #expect(seen.all == [0, 1])

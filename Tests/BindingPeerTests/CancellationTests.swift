@@ -50,7 +50,7 @@ struct CancellationTests {
     do {
       _ = try await cancelled({ try await write.committed }, once: { write.waits == 1 })
       Issue.record("a version was given")
-    } catch let rejection as WriteRejection {
+    } catch let rejection as RejectionError {
       #expect(rejection.isWaitCancelled)
     }
     #expect(write.waits == 0)
@@ -148,7 +148,7 @@ struct CancellationTests {
     }
     transport.keep { _ in false }
     #expect(await eventually { peer.unconfirmed == 0 })
-    let owned = try await other.validate { _, _ in throw Refused("mine") }
+    let owned = try await other.validate { _, _ in throw RefusalError("mine") }
     let outcome = try await lamp.$level.write(0.5).outcome
     if case .refused = outcome {} else { Issue.record("\(outcome)") }
     withExtendedLifetime(owned) {}

@@ -96,11 +96,11 @@ struct DescriptionTests {
     let seen = try peers.right.model("lamp")
     #expect(await eventually { description(of: seen) != nil })
     #expect(try await first.$count.write(98).committed > 0)
-    let error = await #expect(throws: WriteRejection.self) { try await first.$count.add(5).committed }
+    let error = await #expect(throws: RejectionError.self) { try await first.$count.add(5).committed }
     #expect(error?.description == "refused: lamp.count: 103 is not in 0...100 (add of 5 to 98)")
     #expect(error?.current == ["count": try FieldValue(text: "98")])
     let wide = try await peers.share(WideLamp.self, by: peers.right)
-    let second = await #expect(throws: WriteRejection.self) { try await wide.$count.update { $0 + 5 } }
+    let second = await #expect(throws: RejectionError.self) { try await wide.$count.update { $0 + 5 } }
     #expect(second?.current == ["count": try FieldValue(text: "98")])
   }
 

@@ -187,11 +187,11 @@ struct OwnershipTests {
   @Test("an error thrown by the owner's closure is the reason of the refusal")
   func refuses() async throws {
     let (mine, theirs) = try await desks()
-    let ownership = try await mine.validate { new, _ in if new.on { throw Refused("not at night") } }
+    let ownership = try await mine.validate { new, _ in if new.on { throw RefusalError("not at night") } }
     do {
       _ = try await theirs.$on.write(true).committed
       Issue.record("it was committed")
-    } catch let rejection as WriteRejection {
+    } catch let rejection as RejectionError {
       #expect(rejection.description.contains("driver says: not at night"))
     }
     #expect(await eventually { !theirs.on })
@@ -204,8 +204,8 @@ struct OwnershipTests {
   @Test("after an owner's release or end every peer writes freely")
   func released() async throws {
     let (mine, theirs) = try await desks()
-    var ownership: Ownership? = try await mine.validate { _, _ in throw Refused("never") }
-    await #expect(throws: WriteRejection.self) { _ = try await theirs.$on.write(true).committed }
+    var ownership: Ownership? = try await mine.validate { _, _ in throw RefusalError("never") }
+    await #expect(throws: RejectionError.self) { _ = try await theirs.$on.write(true).committed }
     ownership = nil
     let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
     var isFree = false
@@ -220,8 +220,8 @@ struct OwnershipTests {
   func second() async throws {
     let (mine, theirs) = try await desks()
     let ownership = try await mine.validate { _, _ in }
-    await #expect(throws: Refused.self) { _ = try await mine.validate { _, _ in } }
-    await #expect(throws: WriteRejection.self) { _ = try await theirs.validate { _, _ in } }
+    await #expect(throws: RefusalError.self) { _ = try await mine.validate { _, _ in } }
+    await #expect(throws: RejectionError.self) { _ = try await theirs.validate { _, _ in } }
     ownership.release()
   }
 }

@@ -75,8 +75,8 @@ enum GoodVectors {
       ("ask-heads", up(.askHeads)),
       ("ping", up(.ping(Ping(token: 0xFFFF_FFFF_FFFF_FFFE)))),
       ("pong", down(.pong(Pong(session: session, token: 0xFFFF_FFFF_FFFF_FFFE)))),
-      ("error", down(.error(HubError(session: session, code: .fenced, isFatal: true, text: "a later hello")))),
-      ("error-unread", down(.error(HubError(session: 0, code: .malformed, isFatal: false, text: "")))),
+      ("error", down(.error(ErrorMessage(session: session, code: .fenced, isFatal: true, text: "a later hello")))),
+      ("error-unread", down(.error(ErrorMessage(session: 0, code: .malformed, isFatal: false, text: "")))),
       ("status", up(.status)),
       ("status-without-session", .toHub(.status, session: 0, start: 0)),
       (

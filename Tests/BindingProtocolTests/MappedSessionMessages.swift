@@ -160,8 +160,8 @@ extension Pong: Mapped {
   }
 }
 
-extension HubError: Mapped {
-  static var blank: HubError { HubError(session: 0, code: .malformed, isFatal: false, text: "") }
+extension ErrorMessage: Mapped {
+  static var blank: ErrorMessage { ErrorMessage(session: 0, code: .malformed, isFatal: false, text: "") }
 
   mutating func map(_ content: inout ContentMap) {
     content.number("session", &session)

@@ -165,10 +165,10 @@ struct EntryTests {
     for text in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0", "example.org:0", "127.evil.example:0"] {
       var options = WebOptions()
       options.address = try WebAddress(text)
-      #expect(throws: WebFailure.notLoopback(address: text)) { try WebGateway(hub: hub, options: options).start() }
+      #expect(throws: WebError.notLoopback(address: text)) { try WebGateway(hub: hub, options: options).start() }
     }
     for text in ["", "here", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:80", "[zz]:80", "a/b:80", ":80"] {
-      #expect(throws: WebFailure.noAddress(text: text)) { try WebAddress(text) }
+      #expect(throws: WebError.noAddress(text: text)) { try WebAddress(text) }
     }
   }
 

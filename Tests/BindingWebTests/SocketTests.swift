@@ -134,8 +134,8 @@ struct PageLivenessTests {
   @Test("a page is pinged, and closed when it stays silent")
   func silence() throws {
     let site = try Site {
-      $0.limits.pingMilliseconds = 50
-      $0.limits.silenceMilliseconds = 2_000
+      $0.limits.pingInterval = .milliseconds(50)
+      $0.limits.silenceTimeout = .milliseconds(2_000)
     }
     let page = try site.welcomedPage()
     #expect(try page.frame { $0.opcode == 9 }.payload.isEmpty)
@@ -146,8 +146,8 @@ struct PageLivenessTests {
   @Test("a page that answers pings stays connected")
   func pongs() throws {
     let site = try Site {
-      $0.limits.pingMilliseconds = 20
-      $0.limits.silenceMilliseconds = 2_000
+      $0.limits.pingInterval = .milliseconds(20)
+      $0.limits.silenceTimeout = .milliseconds(2_000)
     }
     let page = try site.welcomedPage()
     for _ in 0..<150 {

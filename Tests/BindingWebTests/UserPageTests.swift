@@ -96,7 +96,7 @@ struct UserPageTests {
       var options = WebOptions()
       options.pagesFolder = path
       #expect { try WebGateway(hub: hub, options: options).start() } throws: { error in
-        if case .pages(path, _)? = error as? WebFailure { true } else { false }
+        if case .pages(path, _)? = error as? WebError { true } else { false }
       }
     }
   }

@@ -130,7 +130,7 @@ struct WebEntryTests {
     do { _ = try Site { $0.keyPath = path } }
     chmod(path, 0o644)
     #expect { try Site { $0.keyPath = path } } throws: { "\($0)".contains("chmod 600 \(path)") }
-    #expect(throws: WebFailure.self) { try WebEntry.read(path) }
+    #expect(throws: WebError.self) { try WebEntry.read(path) }
     chmod(path, 0o600)
     try Data("{}".utf8).write(to: URL(fileURLWithPath: path))
     chmod(path, 0o600)

@@ -31,7 +31,7 @@ final class FencingHub: Sendable {
       if try peers.receive(from: &id, into: &message) == .received {
         let frame = message.withBytes { Array($0) }
         if case (let header, .propose)? = try? PeerMessage.decode(frame), contains(frame, text) {
-          let error = HubError(session: header.session, code: .fenced, isFatal: true, text: "another goes on")
+          let error = ErrorMessage(session: header.session, code: .fenced, isFatal: true, text: "another goes on")
           try peers.send(HubMessage.error(error).encode(start: start), to: id)
         } else {
           try dealer.send(frame)

@@ -96,7 +96,7 @@ final class RawPeer {
     try next { if case .outcomes(let outcomes) = $1 { outcomes.outcomes.first?.rest } else { nil } }
   }
 
-  func error() throws -> HubError {
+  func error() throws -> ErrorMessage {
     try next { if case .error(let error) = $1 { error } else { nil } }
   }
 

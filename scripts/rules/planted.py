@@ -144,6 +144,8 @@ PLANTS = [
     Plant("citation", "Tests/BindingHubTests/A.swift", '@Test("§5.1 and §5.2: both")\nfunc both() {}\n'),
     Plant("citation", HUB, "/// See docs/rules.md and docs/gone.md.\nlet a = 1\n"),
     Plant("surface", "Sources/Bindbus/A.swift", "@_exported import BindingPeer\n"),
+    Plant("surface", "Sources/BindingPeer/A.swift", "/// A.\npublic struct Failure: Error, Sendable {}\n", 2),
+    Plant("surface", "Sources/BindingPeer/A.swift", "/// A.\npublic func wait(timeoutMilliseconds: Int) {}\n", 2),
     Plant(
         "surface", "Sources/BindingPeer/A.swift", "/// A.\npublic struct A {\n  @inlinable\n  public init() {}\n}\n",
         4),

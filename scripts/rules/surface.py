@@ -1,4 +1,4 @@
-"""The surface: `import Bindbus` gives types by their names and not too many; what is public is documented."""
+"""The surface: what `import Bindbus` gives. What is public has a comment, an error its suffix, a time its type."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ _SCOPED = re.compile(r"@_exported import (?:struct|class|enum|protocol) \w+\.\w+
 _PUBLIC = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|open)\s+(?!import\b|extension\b|\W)((?:[\w()]+\s+)*?)"
     r"(?:var|let|func|init|subscript|case|struct|class|enum|protocol|actor|typealias|associatedtype)\b\W*(\w*)")
+_THROWN = re.compile(r"\bpublic (?:final )?(?:struct|enum|class) (\w+)\s*:[^{\n]*\bError\b")
+_NUMBER_OF_TIME = re.compile(r"\b\w*(?:[mM]illiseconds|(?<![a-z])[sS]econds)\s*:\s*U?Int\d*\b")
+# Not thrown to a program: why an outcome is `refused`.
+NO_ERRORS = {"Refusal"}
+# What a message carries, in its units.
+NUMBERS_OF_TIME = {"Limits.swift"}
 # What a protocol declares is documented there: those of the standard library, and `Bindable`, `Mapping`, `Editable`.
 REQUIREMENTS = {
     "Iterator", "back", "clearValue", "description", "editing", "forward", "hash", "makeAsyncIterator", "next",
@@ -43,6 +49,11 @@ def _check_documented(file: SourceFile) -> Iterator[Finding]:
     code = file.code.splitlines()
     for number, line in enumerate(code):
         found = _PUBLIC.match(line)
+        thrown = _THROWN.search(line)
+        if thrown and not thrown[1].endswith("Error") and thrown[1] not in NO_ERRORS:
+            yield Finding(file.path, number + 1, "surface", f"what is thrown is an error: {thrown[1]}Error")
+        if found and _NUMBER_OF_TIME.search(line) and file.path.rpartition("/")[2] not in NUMBERS_OF_TIME:
+            yield Finding(file.path, number + 1, "surface", "a time is a Duration")
         if not found or found[2] in REQUIREMENTS or "override" in found[1] or re.search(r"func\s+[=<]", line):
             continue
         above = number - 1

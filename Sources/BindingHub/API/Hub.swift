@@ -14,8 +14,8 @@ public final class Hub: Sendable {
   private let log: Logger
 
   /// Creates a hub that does not run yet.
-  /// - Throws: `HubFailure.system` when the system refuses what the hub needs to be woken.
-  public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubFailure) {
+  /// - Throws: `HubError.system` when the system refuses what the hub needs to be woken.
+  public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubError) {
     self.options = options
     self.log = log
     do throws(ZeroMQError) {
@@ -35,7 +35,7 @@ public final class Hub: Sendable {
   /// try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, timeout: .seconds(2))
   /// assert(theirs.level == 0.8)
   /// ```
-  public static func embedded(name: String = "embedded") throws(HubFailure) -> Hub {
+  public static func embedded(name: String = "embedded") throws(HubError) -> Hub {
     var options = HubOptions()
     options.name = name
     options.listen = []
@@ -45,13 +45,13 @@ public final class Hub: Sendable {
   }
 
   /// Binds the addresses and serves on a thread of its own. Returns once the hub listens.
-  /// - Throws: `HubFailure`, which names the obstacle and the remedy. Nothing stays bound then.
-  public func start() throws(HubFailure) {
+  /// - Throws: `HubError`, which names the obstacle and the remedy. Nothing stays bound then.
+  public func start() throws(HubError) {
     let result = HubResult()
     let (options, mailbox, log) = (options, mailbox, log)
     do throws(ZeroMQError) {
       let thread = try SocketThread(name: "bindhub") {
-        do throws(HubFailure) {
+        do throws(HubError) {
           mailbox.markEnded(try Hub.run(options, mailbox, log, result))
         } catch {
           result.set(.failure(error))
@@ -65,11 +65,34 @@ public final class Hub: Sendable {
     mailbox.setAddresses(try result.wait().get())
   }
 
+  /// Starts the hub, serves until its task is cancelled or the hub is stopped, and then stops it. For a program of
+  /// tasks, as a member of a task group or a service of swift-service-lifecycle:
+  /// ```swift
+  /// try await withThrowingTaskGroup(of: Void.self) { group in
+  ///   group.addTask { try await hub.run() }
+  ///   group.addTask { try await gateway.run() }
+  ///   try await group.waitForAll()
+  /// }
+  /// ```
+  /// - Throws: `HubError` as `start` does; `StoreError` if a failing store ended the hub.
+  public func run() async throws {
+    try start()
+    let mailbox = mailbox
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { ended in mailbox.whenEnded { ended.resume() } }
+    } onCancel: {
+      mailbox.post(.stop)
+    }
+    // Only the last lines of the thread are left.
+    _ = mailbox.join(timeoutMilliseconds: 5_000)
+    if let failure = mailbox.failure { throw failure }
+  }
+
   /// Serves until the hub is stopped, and opens the store again each time it is restored from a backup.
   /// - Returns: the store's failure; nil: the hub was stopped.
   private static func run(
     _ options: HubOptions, _ mailbox: HubMailbox, _ log: Logger, _ result: HubResult
-  ) throws(HubFailure) -> StoreError? {
+  ) throws(HubError) -> StoreError? {
     var options = options
     while true {
       let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
@@ -88,16 +111,18 @@ public final class Hub: Sendable {
   public var addresses: [HubAddress] { mailbox.addresses }
 
   /// Stops the hub: stores and sends every decision, tells all sessions that it is going down, and ends its thread.
-  /// - Parameter limitMilliseconds: how long to wait for the thread on the calling thread.
+  /// - Parameter timeout: how long to wait for the thread on the calling thread.
   /// - Returns: whether the thread has ended in that time.
   @discardableResult
-  public func stop(limitMilliseconds: Int = 5_000) -> Bool { mailbox.stop(limitMilliseconds: limitMilliseconds) }
+  public func stop(timeout: Duration = .seconds(5)) -> Bool {
+    mailbox.stop(timeoutMilliseconds: Int(clamping: timeout.wholeMilliseconds))
+  }
 
   /// Blocks the calling thread until the hub has ended.
   /// - Throws: `StoreError` if a failing store ended it. Writes not acknowledged by then are not stored; their
   ///   peers send them to the next hub.
   public func wait() throws(StoreError) {
-    while !mailbox.join(limitMilliseconds: 3_600_000) {}
+    while !mailbox.join(timeoutMilliseconds: 3_600_000) {}
     if let failure = mailbox.failure { throw failure }
   }
 }
@@ -122,10 +147,10 @@ public struct HubOptions: Sendable {
   public var listen: [HubAddress] = [.userDefault]
   /// Lets any client that can connect to the port read and write everything. There are no keys yet.
   public var isInsecureAllowed = false
-  /// The time between two heartbeats, milliseconds, 250 to 5,000.
-  public var heartbeatMilliseconds: UInt32 = 1_000
-  /// The lease of a session whose peer asks for none, milliseconds.
-  public var leaseMilliseconds: UInt32 = 10_000
+  /// The time between two heartbeats, in whole milliseconds; 0.25 to 5 s.
+  public var heartbeat: Duration = .seconds(1)
+  /// The lease of a session whose peer asks for none, in whole milliseconds.
+  public var lease: Duration = .seconds(10)
   /// Whether a restarted hub recovers lost commits from its peers.
   public var isRecoveryOn = true
   /// Where commits are kept; nil: in memory, as long as the hub runs.
@@ -141,15 +166,15 @@ public struct HubOptions: Sendable {
 
 /// One value passed from the hub's thread to the caller of `start`.
 private final class HubResult: Sendable {
-  private let value: HubLock<Result<[HubAddress], HubFailure>?> = HubLock(nil)
+  private let value: HubLock<Result<[HubAddress], HubError>?> = HubLock(nil)
   private let ready = DispatchSemaphore(value: 0)
 
-  func set(_ result: Result<[HubAddress], HubFailure>) {
+  func set(_ result: Result<[HubAddress], HubError>) {
     value.withLock { $0 = result }
     ready.signal()
   }
 
-  func wait() -> Result<[HubAddress], HubFailure> {
+  func wait() -> Result<[HubAddress], HubError> {
     ready.wait()
     return value.withLock { $0 } ?? .failure(.system("the hub's thread said nothing"))
   }

@@ -3,9 +3,10 @@ public import BindingProtocol
 /// Asks a hub for its status, as `bindhub status` does. Needs no session.
 public enum HubStatus {
   /// Asks for the report and waits on the calling thread; nil if no hub answers in time.
-  public static func ask(_ address: HubAddress, timeoutMilliseconds: Int) -> JSON? {
+  public static func ask(_ address: HubAddress, timeout: Duration) -> JSON? {
+    let milliseconds = Int(clamping: timeout.wholeMilliseconds)
     guard let inquiry = HubInquiry(to: address),
-      case .statusReport(let report)? = inquiry.ask(.status, timeoutMilliseconds: timeoutMilliseconds)
+      case .statusReport(let report)? = inquiry.ask(.status, timeoutMilliseconds: milliseconds)
     else { return nil }
     return try? report.json.json
   }

@@ -21,7 +21,7 @@ public enum HubVerification {
   }
 
   /// Why there is no result.
-  public enum Failure: Error, Sendable, Hashable {
+  public enum VerificationError: Error, Sendable, Hashable {
     /// No hub answered.
     case noHub
     /// The hub does not know the question.
@@ -36,20 +36,21 @@ public enum HubVerification {
   /// - Parameters:
   ///   - address: the hub's address.
   ///   - names: model ids, and prefixes that end in `/`, the first 255 of them; empty: all models.
-  ///   - timeoutMilliseconds: how long the hub may wait for peers, for each of its answers (64 models).
+  ///   - timeout: how long the hub may wait for peers, for each of its answers (64 models).
   /// - Returns: the findings, ordered by model id.
-  /// - Throws: `Failure` when the hub does not answer, refuses or restarts.
+  /// - Throws: `VerificationError` when the hub does not answer, refuses or restarts.
   public static func ask(
-    _ address: HubAddress, names: [String] = [], timeoutMilliseconds: Int
-  ) throws(Failure) -> [Finding] {
+    _ address: HubAddress, names: [String] = [], timeout: Duration
+  ) throws(VerificationError) -> [Finding] {
     guard let inquiry = HubInquiry(to: address) else { throw .noHub }
+    let milliseconds = Int(clamping: timeout.wholeMilliseconds)
     var findings: [Finding] = []
     var (after, start): (Topic, String?) = (Topics.none, nil)
     repeat {
       let question = Verify(
-        timeoutMilliseconds: UInt32(clamping: timeoutMilliseconds), after: after, names: Array(names.prefix(255)))
+        timeoutMilliseconds: UInt32(clamping: milliseconds), after: after, names: Array(names.prefix(255)))
       // The hub gets one second more than it may take; after that it counts as absent.
-      switch inquiry.ask(.verify(question), timeoutMilliseconds: timeoutMilliseconds + 1_000) {
+      switch inquiry.ask(.verify(question), timeoutMilliseconds: milliseconds + 1_000) {
       case nil: throw .noHub
       case .error(let error) where error.code == .unknownKind: throw .hubTooOld
       case .error(let error): throw .refused(error.text)

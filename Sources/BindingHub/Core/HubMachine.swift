@@ -243,7 +243,7 @@ package struct HubMachine {
     _ output: inout HubOutput
   ) {
     output.send(
-      .error(HubError(session: session, code: code, isFatal: isFatal, text: text)), to: .connection(connection),
+      .error(ErrorMessage(session: session, code: code, isFatal: isFatal, text: text)), to: .connection(connection),
       start: start)
   }
 

@@ -18,7 +18,7 @@ struct LogFile {
   }
 
   /// The store of the hub that starts now; its epoch is recorded for the next start.
-  func nextStore() throws(HubFailure) -> MemoryStore {
+  func nextStore() throws(HubError) -> MemoryStore {
     let before = path.flatMap(LogFile.read)
     let logID = before?.logID ?? UInt64.random(in: 1 ... .max)
     // The upper half counts up, so that a later epoch is a greater number. The lower half is random, so that two

@@ -31,7 +31,7 @@ final class HubLoop {
 
   var addresses: [HubAddress] { transport.addresses }
 
-  init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubFailure) {
+  init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubError) {
     self.options = options
     self.mailbox = mailbox
     self.log = log
@@ -53,8 +53,8 @@ final class HubLoop {
     logFile = opened.logFile
     var configuration = HubConfiguration()
     configuration.limits = options.limits
-    configuration.heartbeatMilliseconds = options.heartbeatMilliseconds
-    configuration.leaseMilliseconds = options.leaseMilliseconds
+    configuration.heartbeatMilliseconds = UInt32(clamping: options.heartbeat.wholeMilliseconds)
+    configuration.leaseMilliseconds = UInt32(clamping: options.lease.wholeMilliseconds)
     configuration.name = options.name
     configuration.durability = store.durability
     configuration.endpoints = transport.bound
@@ -89,7 +89,7 @@ final class HubLoop {
   /// remembers the log id.
   private static func open(
     _ options: HubOptions, at address: HubAddress?
-  ) throws(HubFailure) -> (store: any Store, logFile: LogFile?) {
+  ) throws(HubError) -> (store: any Store, logFile: LogFile?) {
     let store: any Store
     let logFile: LogFile?
     if let storage = options.store {

@@ -33,6 +33,7 @@ final class HubMailbox: Sendable {
     var lastConnection: UInt64 = 0
     var hasEnded = false
     var failure: StoreError?
+    var whenEnded: [@Sendable () -> Void] = []
   }
 
   let wakeup: Wakeup
@@ -76,20 +77,32 @@ final class HubMailbox: Sendable {
   var failure: StoreError? { state.withLock { $0.failure } }
 
   func markEnded(_ failure: StoreError? = nil) {
-    state.withLock { state in
+    let waiting = state.withLock { state in
       state.hasEnded = true
       state.failure = failure
       state.messages.removeAll()
+      defer { state.whenEnded.removeAll() }
+      return state.whenEnded
     }
+    for body in waiting { body() }
   }
 
-  func stop(limitMilliseconds: Int) -> Bool {
+  /// Calls `body` once the hub has ended: on its thread, or now.
+  func whenEnded(_ body: @escaping @Sendable () -> Void) {
+    let hasEnded = state.withLock { state in
+      if !state.hasEnded { state.whenEnded.append(body) }
+      return state.hasEnded
+    }
+    if hasEnded { body() }
+  }
+
+  func stop(timeoutMilliseconds: Int) -> Bool {
     post(.stop)
-    return join(limitMilliseconds: limitMilliseconds)
+    return join(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  func join(limitMilliseconds: Int) -> Bool {
-    state.withLock { $0.thread }?.join(timeoutMilliseconds: limitMilliseconds) ?? true
+  func join(timeoutMilliseconds: Int) -> Bool {
+    state.withLock { $0.thread }?.join(timeoutMilliseconds: timeoutMilliseconds) ?? true
   }
 }
 

@@ -19,7 +19,7 @@ final class LockedSocketPath {
   private let neighbours: [String]
 
   /// - Parameter neighbours: the paths of further sockets of this address.
-  init(_ address: HubAddress, neighbours: [String]) throws(HubFailure) {
+  init(_ address: HubAddress, neighbours: [String]) throws(HubError) {
     self.neighbours = neighbours
     let directory = address.hostOrPath.lastIndex(of: "/").map { String(address.hostOrPath[..<$0]) } ?? "."
     try LockedSocketPath.prepare(directory.isEmpty ? "/" : directory, isDefault: address == .userDefault)
@@ -42,7 +42,7 @@ final class LockedSocketPath {
 
   /// Makes the user's own directory (mode 0700) if it is missing, and refuses a directory to which other users can
   /// write.
-  private static func prepare(_ directory: String, isDefault: Bool) throws(HubFailure) {
+  private static func prepare(_ directory: String, isDefault: Bool) throws(HubError) {
     var info = stat()
     if stat(directory, &info) != 0 {
       guard errno == ENOENT else { throw .directory(path: directory, problem: String(cString: strerror(errno))) }

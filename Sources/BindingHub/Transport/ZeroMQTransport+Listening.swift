@@ -3,7 +3,7 @@ import ZeroMQ
 
 extension ZeroMQTransport {
   /// Binds both sockets for an address.
-  func listen(_ address: HubAddress) throws(HubFailure) {
+  func listen(_ address: HubAddress) throws(HubError) {
     switch address.transport {
     case .ipc: try listenIPC(address)
     case .tcp: try listenTCP(address)
@@ -14,7 +14,7 @@ extension ZeroMQTransport {
   private static let maxPathBytes = 107
   private static let publishSuffix = ".pub"
 
-  private func listenIPC(_ address: HubAddress) throws(HubFailure) {
+  private func listenIPC(_ address: HubAddress) throws(HubError) {
     let publish = address.hostOrPath + ZeroMQTransport.publishSuffix
     guard publish.utf8.count <= ZeroMQTransport.maxPathBytes else {
       throw .cannotListen(
@@ -31,7 +31,7 @@ extension ZeroMQTransport {
     addresses.append(address)
   }
 
-  private func listenTCP(_ address: HubAddress) throws(HubFailure) {
+  private func listenTCP(_ address: HubAddress) throws(HubError) {
     let port = address.port ?? 0
     guard port < 65_535 else {
       throw .cannotListen(
@@ -59,7 +59,7 @@ extension ZeroMQTransport {
   private func bind(
     _ socket: borrowing Socket, at endpoint: String, _ messages: MessageGuard, for address: HubAddress,
     _ port: Int? = nil
-  ) throws(HubFailure) {
+  ) throws(HubError) {
     do throws(ZeroMQError) {
       isGuarded = try socket.bind(endpoint, guardedBy: messages) && isGuarded
     } catch {
@@ -81,7 +81,7 @@ extension ZeroMQTransport {
   private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }
 
   /// The address to which a socket was bound, with the port that the system picked.
-  private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(HubFailure) -> HubAddress {
+  private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(HubError) -> HubAddress {
     do throws(ZeroMQError) {
       let endpoint = try socket.lastEndpoint()
       let port = endpoint.lastIndex(of: ":").flatMap { Int(endpoint[endpoint.index(after: $0)...]) }

@@ -26,8 +26,8 @@ public final class Ownership: Sendable {
   }
 }
 
-/// Why a model's owner refuses a write: `throw Refused("turn it on first")`.
-public struct Refused: Error, Sendable, CustomStringConvertible {
+/// Why a model's owner refuses a write: `throw RefusalError("turn it on first")`.
+public struct RefusalError: Error, Sendable, CustomStringConvertible {
   public var description: String
 
   /// Creates a refusal with the reason that the writer receives.
@@ -41,8 +41,8 @@ extension Model {
   ///   the write is refused with the error as the reason. It runs on the model's lane, one write after the other; a
   ///   check longer than 2 s refuses the write. So it should only inspect.
   /// - Returns: the ownership; keep it. A model has one owner at most.
-  /// - Throws: `FieldError` if the model is not shared, `Refused` if this peer owns it already, `WriteError`, or
-  ///   `WriteRejection` if another peer owns it or the hub does not support owners; `CancellationError` if the task
+  /// - Throws: `FieldError` if the model is not shared, `RefusalError` if this peer owns it already, `WriteError`, or
+  ///   `RejectionError` if another peer owns it or the hub does not support owners; `CancellationError` if the task
   ///   is cancelled first: then the request for ownership is withdrawn.
   public func validate(
     _ check: @escaping @Sendable (_ new: Self, _ by: Origin) throws -> Void
@@ -79,7 +79,7 @@ extension SharedModel {
       defer { approver = approver ?? approve }
       return approver == nil
     }
-    guard isFirst else { throw Refused("this peer owns \(id) already; release that ownership first") }
+    guard isFirst else { throw RefusalError("this peer owns \(id) already; release that ownership first") }
     let value = FieldValue(json: .string(peer.name))
     let claim = try ephemeral.write(Proposal(operations: [FieldOperation(.set, Names.owner, value)]))
     do {

@@ -169,6 +169,29 @@ public final class Peer: Sendable {
     return fresh
   }
 
+  /// Runs until its task is cancelled or the peer is closed, and then closes it. For a program of tasks, as a member of
+  /// a task group or a service of swift-service-lifecycle:
+  /// ```swift
+  /// try await withThrowingTaskGroup(of: Void.self) { group in
+  ///   group.addTask { try await peer.run() }
+  ///   group.addTask { try await dim(lamp) }
+  ///   try await group.next()
+  ///   group.cancelAll()
+  /// }
+  /// ```
+  /// Unlike a `close` in a cancelled task, it waits for the outcomes of what was written.
+  /// - Parameter flush: how long to wait for outcomes.
+  /// - Throws: `ShareError.stopped` if the peer stopped by itself: the hub refuses it for good.
+  public func run(flush: Duration = .seconds(2)) async throws(ShareError) {
+    _ = await runtime.wait(timeout: nil) { $0.session.phase.isStopped }
+    let reason = runtime.state.withLock { state -> StopReason? in
+      if case .stopped(let reason) = state.session.phase { reason } else { nil }
+    }
+    // In a task of its own: this one may be cancelled.
+    await Task { _ = await close(flush: flush) }.value
+    if let reason, reason != .closed { throw .stopped(reason) }
+  }
+
   /// Ends this peer: waits until its writes have their outcomes, and says goodbye to the hub.
   /// ```swift
   /// lamp.level = 0.8
@@ -177,7 +200,7 @@ public final class Peer: Sendable {
   /// ```
   /// A write without an outcome by then stays in the outbox, if that is a file. Afterwards every call that returns a
   /// model or writes throws that the peer has stopped. A program that ends by itself does the same for the peers that
-  /// it did not close, for a second at most (`SessionOptions.exitMilliseconds`), and logs the writes without an
+  /// it did not close, for a second at most (`SessionOptions.exitTimeout`), and logs the writes without an
   /// outcome; one that is killed, aborts or calls `_exit` cannot.
   ///
   /// In a cancelled task it does not wait for outcomes: the writes are on their way and may well be committed, but

@@ -136,13 +136,13 @@ public final class PendingWrite: Sendable {
 
   /// Waits until the write is committed and returns its version; for a write that changed nothing, since the field
   /// had the value already, the model's version when this peer received the outcome.
-  /// - Throws: `WriteRejection` for any other outcome; its `isWaitCancelled` is true if the task was cancelled.
+  /// - Throws: `RejectionError` for any other outcome; its `isWaitCancelled` is true if the task was cancelled.
   public var committed: Version {
-    get async throws(WriteRejection) {
+    get async throws(RejectionError) {
       switch await outcome {
       case .committed(_, let version): return version
       case .unchanged where !isDeletion && modelVersion != nil: return modelVersion ?? 0
-      case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
+      case let other: throw RejectionError(outcome: other, fields: fields, current: current)
       }
     }
   }
@@ -168,7 +168,7 @@ public final class PendingWrite: Sendable {
 }
 
 /// A write that did not become a commit, and the reason.
-public struct WriteRejection: Error, Sendable, Equatable, CustomStringConvertible {
+public struct RejectionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The outcome of the write.
   public let outcome: Outcome
   /// The fields that the write concerns, by their names on the wire.

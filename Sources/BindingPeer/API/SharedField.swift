@@ -67,14 +67,14 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// read the field.
   /// - Parameter attempts: the most attempts.
   /// - Returns: the value that was committed.
-  /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `WriteRejection` when the hub
+  /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `RejectionError` when the hub
   ///   refuses or the attempts are used up.
   @discardableResult
   public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
     let (model, name) = try cell.attached()
     // An own pending write would make the first attempt a conflict with it.
     var seen = await model.recordOnceSettled(name)
-    var rejection = WriteRejection(outcome: .expired, fields: [name], current: [:])
+    var rejection = RejectionError(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
       try Task.checkCancellation()
       let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
@@ -87,10 +87,10 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
       switch outcome {
       case .committed, .unchanged: return value
       case .conflict(let conflict):
-        rejection = WriteRejection(outcome: outcome, fields: [name], current: write.current)
+        rejection = RejectionError(outcome: outcome, fields: [name], current: write.current)
         seen = await model.record(name, noOlderThan: conflict)
       case .waitCancelled: throw CancellationError()
-      default: throw WriteRejection(outcome: outcome, fields: [name], current: write.current)
+      default: throw RejectionError(outcome: outcome, fields: [name], current: write.current)
       }
     }
     throw rejection

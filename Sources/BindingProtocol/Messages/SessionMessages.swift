@@ -104,7 +104,7 @@ package struct Pong: WireContent, Hashable {
 }
 
 /// Reports that the hub could not do what a session requested (§4.3).
-package struct HubError: WireContent, Hashable {
+package struct ErrorMessage: WireContent, Hashable {
   /// 0 if the rejected frame named none.
   package var session: SessionID
   /// The reason as a code.
@@ -136,7 +136,7 @@ package struct HubError: WireContent, Hashable {
   }
 }
 
-extension HubError {
+extension ErrorMessage {
   /// The model or prefix that was not joined, if that is all the error reports: `text` begins with it and a colon.
   /// The session continues.
   package var refusedJoin: String? {

@@ -11,22 +11,22 @@ package struct ModelRules: Sendable {
   package init() {}
 
   /// Parses a description. Throws the location that violates protocol.md §8.
-  package init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionFault) {
+  package init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionError) {
     let json: JSON
     do throws(WireError) {
       json = try JSON(parsing: value)
     } catch {
-      throw DescriptionFault("", "is \(JSON.fault(in: value) ?? error.problem)")
+      throw DescriptionError("", "is \(JSON.fault(in: value) ?? error.problem)")
     }
-    guard case .object = json else { throw DescriptionFault("", "is \(json.kind), not an object") }
+    guard case .object = json else { throw DescriptionError("", "is \(json.kind), not an object") }
     guard let fields = json["fields"] else { return }
     guard case .object(let members) = fields else {
-      throw DescriptionFault("fields", "is \(fields.kind), not an object")
+      throw DescriptionError("fields", "is \(fields.kind), not an object")
     }
     for member in members {
       let path = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
       guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
-        throw DescriptionFault(path, "is no name of a field that can be described")
+        throw DescriptionError(path, "is no name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
       // Of two members with the same name the later counts.
@@ -97,7 +97,7 @@ extension [RuleDifference] {
 }
 
 /// A fault in a description, and where it is.
-package struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DescriptionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The members' names from the outermost in, joined by dots; empty for the whole description.
   package let path: String
   /// What is wrong there.
@@ -114,62 +114,62 @@ package struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvert
 extension FieldRule {
   /// Parses the rule of one described field. Unknown members are ignored, because a newer peer may have written
   /// them. `default` need not fit, since it may represent an empty choice.
-  fileprivate init(describedBy json: JSON, at path: String) throws(DescriptionFault) {
-    guard case .object = json else { throw DescriptionFault(path, "is \(json.kind), not an object") }
+  fileprivate init(describedBy json: JSON, at path: String) throws(DescriptionError) {
+    guard case .object = json else { throw DescriptionError(path, "is \(json.kind), not an object") }
     let type = try FieldRule.type(json["type"], at: "\(path).type")
     let minimum = try FieldRule.bound(json["min"], of: type, at: "\(path).min")
     let maximum = try FieldRule.bound(json["max"], of: type, at: "\(path).max")
     if let least = minimum.flatMap(WireNumber.init), let most = maximum.flatMap(WireNumber.init),
       most.isLess(than: least)
     {
-      throw DescriptionFault("\(path).min", "is above max: \(least) and \(most)")
+      throw DescriptionError("\(path).min", "is above max: \(least) and \(most)")
     }
     if let step = json["step"], !((WireNumber(step)?.double ?? 0) > 0) {
-      throw DescriptionFault("\(path).step", "is \(step.short), not a number above 0")
+      throw DescriptionError("\(path).step", "is \(step.short), not a number above 0")
     }
     var length: Int?
     if let json = json["maxLength"] {
       guard let number = json.int64, number >= 0 else {
-        throw DescriptionFault("\(path).maxLength", "is \(json.short), not a whole number from 0 on")
+        throw DescriptionError("\(path).maxLength", "is \(json.short), not a whole number from 0 on")
       }
       length = Int(clamping: number)
     }
     var choices: [JSON] = []
     if let json = json["choices"] {
       guard case .array(let values) = json else {
-        throw DescriptionFault("\(path).choices", "is \(json.kind), not an array")
+        throw DescriptionError("\(path).choices", "is \(json.kind), not an array")
       }
       choices = values
     }
     for name in ["unit", "policy", "pattern"] {
       guard let json = json[name] else { continue }
-      guard case .string = json else { throw DescriptionFault("\(path).\(name)", "is \(json.kind), not a string") }
+      guard case .string = json else { throw DescriptionError("\(path).\(name)", "is \(json.kind), not a string") }
     }
     let isEphemeral = json["ephemeral"] ?? .bool(false)
     guard case .bool(let isEphemeral) = isEphemeral else {
-      throw DescriptionFault("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
+      throw DescriptionError("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
     self.init(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
       isEphemeral: isEphemeral)
   }
 
-  private static func type(_ json: JSON?, at path: String) throws(DescriptionFault) -> FieldType {
+  private static func type(_ json: JSON?, at path: String) throws(DescriptionError) -> FieldType {
     guard let json else { return .any }
-    guard case .string(let word) = json else { throw DescriptionFault(path, "is \(json.kind), not a string") }
+    guard case .string(let word) = json else { throw DescriptionError(path, "is \(json.kind), not a string") }
     guard let type = FieldType(rawValue: word) else {
       let words = FieldType.allCases.map(\.rawValue).joined(separator: ", ")
-      throw DescriptionFault(path, "is \(json.short), not one of \(words)")
+      throw DescriptionError(path, "is \(json.short), not one of \(words)")
     }
     return type
   }
 
   /// A bound is a number. For a string field it may be a string, which only peers use.
-  private static func bound(_ json: JSON?, of type: FieldType, at path: String) throws(DescriptionFault) -> JSON? {
+  private static func bound(_ json: JSON?, of type: FieldType, at path: String) throws(DescriptionError) -> JSON? {
     guard let json else { return nil }
     if case .string = json, type == .string { return json }
     guard let number = WireNumber(json), !number.double.isNaN else {
-      throw DescriptionFault(path, "is \(json.short), not a number")
+      throw DescriptionError(path, "is \(json.short), not a number")
     }
     return json
   }

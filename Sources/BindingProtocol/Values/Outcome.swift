@@ -38,10 +38,12 @@ public struct Conflict: WireContent, Hashable {
   public var version: Version
   /// The last writer; `Origin.none` if there is none.
   public var origin: Origin
-  /// The age of the last commit, by the hub's clock.
-  public var ageMilliseconds: UInt64
+  package var ageMilliseconds: UInt64
   /// nil if the field has no value.
   public var value: FieldValue?
+
+  /// The age of the last commit, by the hub's clock, in whole milliseconds.
+  public var age: Duration { .milliseconds(ageMilliseconds) }
 
   package init(field: String, version: Version, origin: Origin, ageMilliseconds: UInt64, value: FieldValue?) {
     self.field = field

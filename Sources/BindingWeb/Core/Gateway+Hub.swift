@@ -122,7 +122,7 @@ extension Gateway {
     pages[page]?.joins[model]?.lastDecided = number
   }
 
-  private mutating func handle(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ error: ErrorMessage, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     sendText(to: page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
     switch error.code {
     case .fenced: end(page, 4001, "fenced", now: now, &output)

@@ -35,8 +35,8 @@ package struct WebEntry: Sendable {
 
   /// Reads the file of a gateway.
   /// - Returns: nil if there is no file.
-  /// - Throws: `WebFailure.key` if others can read the file, or if a gateway did not write it.
-  package static func read(_ path: String) throws(WebFailure) -> WebEntry? {
+  /// - Throws: `WebError.key` if others can read the file, or if a gateway did not write it.
+  package static func read(_ path: String) throws(WebError) -> WebEntry? {
     guard let json = try content(of: path) else { return nil }
     guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
       let address = json["address"]?.string
@@ -76,7 +76,7 @@ package struct WebEntry: Sendable {
 
   // MARK: The file
 
-  func write() throws(WebFailure) {
+  func write() throws(WebError) {
     let members: [JSON.Member] = [
       .init("token", .string(key.token)), .init("run", .string(key.run)), .init("address", .string(address)),
       .init("open", .bool(isOpen)),
@@ -97,9 +97,9 @@ package struct WebEntry: Sendable {
     }
   }
 
-  private func failure() -> WebFailure { .key(path: path, problem: String(cString: strerror(errno))) }
+  private func failure() -> WebError { .key(path: path, problem: String(cString: strerror(errno))) }
 
-  private static func content(of path: String) throws(WebFailure) -> JSON? {
+  private static func content(of path: String) throws(WebError) -> JSON? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }

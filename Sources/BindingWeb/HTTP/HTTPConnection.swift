@@ -22,7 +22,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   init(loop: GatewayLoop) { self.loop = loop }
 
   func channelActive(context: ChannelHandlerContext) {
-    expectRequest(in: loop.options.limits.requestMilliseconds, context)
+    expectRequest(in: loop.options.limits.requestTimeout, context)
     context.fireChannelActive()
   }
 
@@ -110,13 +110,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       finish(context)
     } else {
       let limits = loop.options.limits
-      expectRequest(in: isKnown ? limits.idleMilliseconds : limits.requestMilliseconds, context)
+      expectRequest(in: isKnown ? limits.idleTimeout : limits.requestTimeout, context)
     }
   }
 
-  private func expectRequest(in milliseconds: Int64, _ context: ChannelHandlerContext) {
+  private func expectRequest(in timeout: Duration, _ context: ChannelHandlerContext) {
     deadline?.cancel()
-    deadline = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
+    deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [self] in
       guard !isFinished, !isAnswering else { return }
       if !hasAsked { loop.counters.count(.slowRequest) }
       isFinished = true
@@ -130,7 +130,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     isFinished = true
     deadline?.cancel()
     context.close(mode: .output, promise: nil)
-    let limit = TimeAmount.milliseconds(loop.options.limits.closingMilliseconds)
+    let limit = TimeAmount(loop.options.limits.closingTimeout)
     context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
   }
 }
@@ -150,7 +150,7 @@ final class TurnedAway: ChannelInboundHandler {
       .tooManyConnections)
     context.writeAndFlush(wrapOutboundOut(answer.bytes), promise: nil)
     context.close(mode: .output, promise: nil)
-    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(limits.closingMilliseconds)) {
+    context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.closingTimeout)) {
       context.close(promise: nil)
     }
   }

@@ -48,12 +48,12 @@ struct RequestRouter {
 
   // MARK: Access and routes
 
-  private struct Refused: Error {
+  private struct RefusalError: Error {
     let answer: Answer
   }
 
-  private func look(at head: HTTPRequestHead, _ local: SocketAddress?) -> Result<Route, Refused> {
-    func refuse(_ answer: Answer) -> Result<Route, Refused> { .failure(Refused(answer: answer)) }
+  private func look(at head: HTTPRequestHead, _ local: SocketAddress?) -> Result<Route, RefusalError> {
+    func refuse(_ answer: Answer) -> Result<Route, RefusalError> { .failure(RefusalError(answer: answer)) }
     let hosts = head.headers["host"]
     guard hosts.count == 1, let target = Target(head.uri) else {
       return refuse(

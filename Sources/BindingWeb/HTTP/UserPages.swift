@@ -12,7 +12,7 @@ import NIOCore
 struct UserPages: Sendable {
   private let root: String
 
-  init(_ path: String) throws(WebFailure) {
+  init(_ path: String) throws(WebError) {
     guard let root = UserPages.realPath(path) else {
       throw .pages(path: path, problem: String(cString: strerror(errno)))
     }

@@ -36,7 +36,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     self.hub = hub
     self.options = options
     self.log = log
-    questions = HubQuestions(hub: hub, on: loop, limitMilliseconds: options.limits.reportMilliseconds)
+    questions = HubQuestions(hub: hub, on: loop, timeout: options.limits.reportTimeout)
     let identity = Identity(secret: .random(), name: options.name)
     gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }

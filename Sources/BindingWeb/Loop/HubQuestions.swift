@@ -11,10 +11,10 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: all mutable state is
   private var link: HubLink?
   private var deadline: Scheduled<Void>?
 
-  init(hub: any InProcessTransport, on loop: any EventLoop, limitMilliseconds: Int64) {
+  init(hub: any InProcessTransport, on loop: any EventLoop, timeout: Duration) {
     self.hub = hub
     self.loop = loop
-    limit = .milliseconds(limitMilliseconds)
+    limit = TimeAmount(timeout)
   }
 
   /// Passes on the hub's report, or nil if none arrives in time. Callers during a pending request share its answer.

@@ -41,7 +41,7 @@ enum Listener {
   }
 
   /// Why listening failed.
-  static func failure(_ error: any Error, at address: WebAddress) -> WebFailure {
+  static func failure(_ error: any Error, at address: WebAddress) -> WebError {
     switch error {
     case let error as IOError where error.errnoCode == EADDRINUSE: .addressInUse(address: address.description)
     case let error as IOError:

@@ -2,7 +2,7 @@ import NIOCore
 import NIOWebSocket
 
 /// Why a page's frame ends its WebSocket.
-enum FrameFault: Error {
+enum FrameError: Error {
   case unmasked, reservedBits, opcode, binary, flood
 }
 
@@ -31,7 +31,7 @@ final class FrameCheck: ChannelInboundHandler {
     }
   }
 
-  private func fault(in frame: WebSocketFrame) -> FrameFault? {
+  private func fault(in frame: WebSocketFrame) -> FrameError? {
     if frame.maskKey == nil { return .unmasked }
     if !frame.reservedBits.isEmpty { return .reservedBits }
     switch frame.opcode {

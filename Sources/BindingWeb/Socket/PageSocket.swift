@@ -55,7 +55,7 @@ final class PageSocket: ChannelInboundHandler {
     context.writeAndFlush(
       wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
     reads(true)
-    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(limits.closingMilliseconds)) {
+    context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.closingTimeout)) {
       context.close(promise: nil)
     }
   }
@@ -126,11 +126,11 @@ final class PageSocket: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isEnding else { return }
     switch error {
-    case FrameFault.unmasked: refuse(.unmasked, 1002, "a browser masks its frames")
-    case FrameFault.reservedBits: refuse(.badFrame, 1002, "a reserved bit is set, and no extension was agreed on")
-    case FrameFault.opcode: refuse(.badFrame, 1002, "the opcode means nothing")
-    case FrameFault.binary: refuse(.binary, 1003, "messages here are texts")
-    case FrameFault.flood: refuse(.flood, 1008, "more than \(limits.messagesPerSecond) messages a second")
+    case FrameError.unmasked: refuse(.unmasked, 1002, "a browser masks its frames")
+    case FrameError.reservedBits: refuse(.badFrame, 1002, "a reserved bit is set, and no extension was agreed on")
+    case FrameError.opcode: refuse(.badFrame, 1002, "the opcode means nothing")
+    case FrameError.binary: refuse(.binary, 1003, "messages here are texts")
+    case FrameError.flood: refuse(.flood, 1008, "more than \(limits.messagesPerSecond) messages a second")
     case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
       NIOWebSocketFrameAggregator.Error.tooManyFragments:
       refuse(.messageTooLong, 1009, "a message has at most \(limits.messageBytes) bytes")
@@ -180,9 +180,9 @@ final class PageSocket: ChannelInboundHandler {
   private func checkLiveness() {
     guard let context else { return }
     let quiet = NIODeadline.now() - lastReceivedAt
-    let left = TimeAmount.milliseconds(limits.silenceMilliseconds) - quiet
+    let left = TimeAmount(limits.silenceTimeout) - quiet
     guard left > .nanoseconds(0) else { return refuse(.silence, 4004, "no sign of life: is the page asleep?") }
-    let pause = min(left, .milliseconds(limits.pingMilliseconds))
+    let pause = min(left, TimeAmount(limits.pingInterval))
     nextPing = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
       guard !isEnding, page != nil else { return }
       if context.channel.isWritable {

@@ -13,7 +13,8 @@ struct JoiningTests {
     bench.join("fan")
     bench.open()
     bench.welcome()
-    let refusal = HubError(session: bench.sessionID, code: .overLimit, isFatal: false, text: "lamp: there are 3 models")
+    let refusal = ErrorMessage(
+      session: bench.sessionID, code: .overLimit, isFatal: false, text: "lamp: there are 3 models")
     let received = bench.hub(.error(refusal))
     #expect(received.notices == [.hubError(code: .overLimit, fatal: false, text: "lamp: there are 3 models")])
     #expect(
@@ -31,7 +32,8 @@ struct JoiningTests {
     var bench = PeerBench()
     for isWelcomed in [true, false] {
       bench.open()
-      bench.hub(.error(HubError(session: bench.sessionID, code: .tooManySessions, isFatal: true, text: "9 are open")))
+      bench.hub(
+        .error(ErrorMessage(session: bench.sessionID, code: .tooManySessions, isFatal: true, text: "9 are open")))
       #expect(bench.session.refusal == "9 are open" && bench.session.phase == .connecting)
       bench.open()
       #expect(bench.session.refusal == "9 are open")

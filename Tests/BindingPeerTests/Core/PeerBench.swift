@@ -188,7 +188,7 @@ extension PeerBench {
   }
 
   func error(_ code: ErrorCode, fatal: Bool = true) -> HubMessage {
-    .error(HubError(session: sessionID, code: code, isFatal: fatal, text: "because"))
+    .error(ErrorMessage(session: sessionID, code: code, isFatal: fatal, text: "because"))
   }
 }
 

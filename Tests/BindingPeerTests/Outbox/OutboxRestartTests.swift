@@ -18,7 +18,7 @@ struct OutboxRestartTests {
     folder = try OutboxFolder()
     var options = HubOptions()
     options.listen = []
-    options.heartbeatMilliseconds = 250
+    options.heartbeat = .milliseconds(250)
     hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
   }

@@ -34,4 +34,5 @@ ORDER = [
     "news",
     "say",
     "tell",
+    "errors",
 ]

@@ -102,7 +102,7 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     if id == model.fields.descriptionID {
-      do throws(DescriptionFault) {
+      do throws(DescriptionError) {
         model.describe(try ModelRules(describedBy: value), at: version)
         return
       } catch {

@@ -13,7 +13,7 @@ extension Session {
         return handle(try Welcome(from: &reader), start: header.start, now: now, &output)
       }
       if header.kind == .error {
-        return handle(try HubError(from: &reader), now: now, &output)
+        return handle(try ErrorMessage(from: &reader), now: now, &output)
       }
       guard phase == .live, header.start == start else {
         counters.otherStart += 1
@@ -64,7 +64,7 @@ extension Session {
     }
   }
 
-  private mutating func handle(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func handle(_ error: ErrorMessage, now: UInt64, _ output: inout PeerOutput) {
     guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
     if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
       let refusal = JoinRefusal(code: error.code, reason: error.text)

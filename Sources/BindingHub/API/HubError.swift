@@ -1,5 +1,5 @@
 /// Why a hub does not start. The description names the obstacle and the remedy.
-public enum HubFailure: Error, Sendable, CustomStringConvertible {
+public enum HubError: Error, Sendable, CustomStringConvertible {
   /// Another hub listens at the address.
   case addressInUse(address: String, process: Int32?)
   /// One of the address's two ports is taken by a hub or by another program.
@@ -23,11 +23,11 @@ public enum HubFailure: Error, Sendable, CustomStringConvertible {
     switch self {
     case .addressInUse(let address, let process):
       "Another hub listens at \(address)" + (process.map { " (process \($0))" } ?? "")
-        + ". Stop it, or \(HubFailure.elsewhere)"
+        + ". Stop it, or \(HubError.elsewhere)"
     case .portInUse(let address, let port, let byHub):
       "\(byHub ? "Another hub" : "Another program") has port \(port)"
         + (address.hasSuffix(":\(port)") ? "" : ", at which a hub at \(address) publishes") + ". Stop it, or "
-        + HubFailure.elsewhere
+        + HubError.elsewhere
     case .notLoopback(let address):
       "\(address) can be reached from other machines and there are no keys yet. Listen on 127.0.0.1, "
         + "or accept that everyone who reaches the port may read and write:  --insecure"

@@ -1,5 +1,5 @@
 /// Why a gateway cannot start.
-public enum WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
+public enum WebError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not an address.
   case noAddress(text: String)
   /// Another process listens there.
