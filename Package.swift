@@ -179,7 +179,7 @@ let package = Package(
 // Binding inside one process alone, without libzmq, SQLite and NIO: what the thread sanitizer is built for, whose whole
 // build would take longer than its tests. The dependencies stay, so that what was resolved for the whole stays too.
 if Context.environment["BINDBUS_PART"] == "model" {
-  let names: Set = ["BindingModel", "BindingControls", "BindingClassic"]
+  let names: Set = ["CBindingModel", "BindingModel", "BindingControls", "BindingClassic"]
   package.products.removeAll { !names.contains($0.name) }
   package.targets.removeAll { !names.contains($0.name) && !names.contains(String($0.name.dropLast("Tests".count))) }
 }
