@@ -1,6 +1,6 @@
 /// The only source of chance in a simulated world (SplitMix64): the same seed makes the same history.
 package struct Chance: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+  private(set) var state: UInt64
 
   /// Creates the sequence of one seed.
   package init(seed: UInt64) { state = seed }

@@ -76,12 +76,12 @@ struct EphemeralOracle {
 
   /// Enters published commits.
   /// - Returns: what they change, in order.
-  mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {
+  mutating func enter(_ group: CommitGroup) throws(Violation) -> [Change] {
     guard group.epoch == epoch, var now = epochs[epoch] else {
-      throw Broken(.order, "\(name) is told in epoch \(group.epoch), the hub's is \(epoch)")
+      throw Violation(.order, "\(name) is told in epoch \(group.epoch), the hub's is \(epoch)")
     }
     guard Int(group.previous) == now.states.count - 1 else {
-      throw Broken(.order, "after version \(now.states.count - 1) of \(name) follows one after \(group.previous)")
+      throw Violation(.order, "after version \(now.states.count - 1) of \(name) follows one after \(group.previous)")
     }
     epochs[epoch] = nil
     defer { epochs[epoch] = now }
@@ -94,13 +94,13 @@ struct EphemeralOracle {
       let tag = group.origins[Int(commit.origin)].tag
       if tag != .none {
         guard commit.number > now.lastDecided[tag] ?? 0 else {
-          throw Broken(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was carried out again in \(name)")
+          throw Violation(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was carried out again in \(name)")
         }
         now.lastDecided[tag] = commit.number
       }
       for change in commit.changes {
         guard Int(change.field) < now.fields.count else {
-          throw Broken(.trueReplica, "a commit names field \(change.field) of \(name), which has no name")
+          throw Violation(.trueReplica, "a commit names field \(change.field) of \(name), which has no name")
         }
         let field = now.fields[Int(change.field)]
         let (old, new) = (state[field], change.value.map { Held(value: $0, tag: tag) })
@@ -115,15 +115,15 @@ struct EphemeralOracle {
   }
 
   /// §9: only its holder writes a field; the hub itself only deletes, except for presence slots.
-  private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Broken) {
+  private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Violation) {
     if field.hasPrefix(Names.presencePrefix) {
       guard tag != .none, EphemeralOracle.slotOwner(old) != tag || EphemeralOracle.slotOwner(new) != tag else { return }
-      throw Broken(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
+      throw Violation(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
     } else if tag == .none {
       guard new != nil else { return }
-      throw Broken(.noPhantom, "the hub itself wrote \(field) of \(name)")
+      throw Violation(.noPhantom, "the hub itself wrote \(field) of \(name)")
     } else if let old, old.tag != tag {
-      throw Broken(.holder, "\(field) of \(name) is \(old.tag.short)'s, and \(tag.short) wrote it")
+      throw Violation(.holder, "\(field) of \(name) is \(old.tag.short)'s, and \(tag.short) wrote it")
     }
   }
 

@@ -4,7 +4,7 @@ import BindingProtocol
 /// Checks on each batch as it enters.
 extension Oracle {
   /// R3: the numbers of a writer are dense; only a join raises them.
-  mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Broken) {
+  mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Violation) {
     var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
     numbers.reserveCapacity(decisions.count + (group?.commits.count ?? 0))
     for decision in decisions where !decision.isSeen {
@@ -19,24 +19,24 @@ extension Oracle {
     for entry in numbers {
       if entry.tag != tag { (tag, lastDecided) = (entry.tag, self.lastDecided(of: entry.tag, in: model)) }
       if !entry.isRaise, entry.number <= lastDecided {
-        throw Broken(.exactlyOnce, "proposal \(entry.number) of \(tag.short) was decided again")
+        throw Violation(.exactlyOnce, "proposal \(entry.number) of \(tag.short) was decided again")
       }
       if !entry.isRaise, entry.number != lastDecided + 1 {
-        throw Broken(.dense, "proposal \(entry.number) of \(tag.short) was decided after \(lastDecided)")
+        throw Violation(.dense, "proposal \(entry.number) of \(tag.short) was decided after \(lastDecided)")
       }
       lastDecided = max(lastDecided, entry.number)
     }
   }
 
   /// Checks what a proposal made of a field, given the field's former value.
-  func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point) throws(Broken) {
+  func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point) throws(Violation) {
     switch field {
     case SimulatedField.sum: try checkSum(value, after: former, at: point)
     case SimulatedField.text, SimulatedField.union, SimulatedField.list:
       try checkGathered(value, in: field, after: former, at: point)
     default:
       if value == Oracle.ofImpostor {
-        throw Broken(.noPhantom, "version \(point.version) of \(title(point)) was written by an impostor")
+        throw Violation(.noPhantom, "version \(point.version) of \(title(point)) was written by an impostor")
       }
     }
   }
@@ -45,16 +45,16 @@ extension Oracle {
   static let ofImpostor = FieldValue(bytes: Array("\"impostor\"".utf8))
 
   /// Only 1 is ever added, and the sum fits the description that the model has at that moment.
-  private func checkSum(_ value: FieldValue?, after former: FieldValue?, at point: Point) throws(Broken) {
+  private func checkSum(_ value: FieldValue?, after former: FieldValue?, at point: Point) throws(Violation) {
     let sum = Oracle.number(value)
     guard let sum, sum == (Oracle.number(former) ?? 0) + 1 else {
-      throw Broken(
+      throw Violation(
         .lossless,
         "version \(point.version) of \(title(point)) made \(describe(value)) of \(describe(former)) by adding 1")
     }
     let description = head(of: point.model)[SimulatedField.description]
     if let most = try? description?.json["fields"]?["n"]?["max"]?.int64, sum > most {
-      throw Broken(
+      throw Violation(
         .description, "version \(point.version) of \(title(point)) wrote \(sum) where \(most) is the most")
     }
   }
@@ -62,15 +62,15 @@ extension Oracle {
   /// No writer removes a word or number: each occurs once and stays.
   private func checkGathered(
     _ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point
-  ) throws(Broken) {
+  ) throws(Violation) {
     let elements = SimulatedField.elements(of: value)
     let known = Swift.Set(elements)
     if known.count < elements.count, !claims.mayRepeatWords {
-      throw Broken(
+      throw Violation(
         .lossless, "version \(point.version) of \(title(point)) has something twice: \(describe(value))")
     }
     for element in SimulatedField.elements(of: former) where !known.contains(element) {
-      throw Broken(
+      throw Violation(
         .lossless,
         "version \(point.version) of \(title(point)) lost \(element) of \(describe(former)): \(describe(value))")
     }

@@ -14,17 +14,17 @@ extension Oracle {
   /// than its liar's.
   mutating func enterRecovered(
     _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
-  ) throws(Broken) {
+  ) throws(Violation) {
     if value == Oracle.forged {
       let isKnown = claims.forgeries.contains(.init(model: point.model, field: field))
       guard isKnown || claims.liars.contains(name.tag) else {
-        throw Broken(.noPhantom, "what a liar offered stands in \(title(point)) as written by \(name.tag.short)")
+        throw Violation(.noPhantom, "what a liar offered stands in \(title(point)) as written by \(name.tag.short)")
       }
       claims.forgeries.insert(.init(model: point.model, field: field))
       return
     }
     if let value, !claims.hasStood(value, in: field, of: point.model), !claims.liars.contains(name.tag) {
-      throw Broken(
+      throw Violation(
         .noPhantom,
         "\(name.tag.short) brought \(describe(value)) back to \(SimulatedField.names[field]), which never stood there")
     }
@@ -36,7 +36,7 @@ extension Oracle {
     if let earlier = record(value, in: field, name, point), earlier.number > 0,
       !claims.isRecovered(field, of: point.model)
     {
-      throw Broken(
+      throw Violation(
         .exactlyOnce,
         "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and then brought back")
     }
@@ -46,23 +46,23 @@ extension Oracle {
   /// recovered had seen that.
   mutating func enterOnce(
     _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
-  ) throws(Broken) {
+  ) throws(Violation) {
     if value == Oracle.forged {
       guard claims.liars.contains(name.tag) else {
-        throw Broken(.noPhantom, "what a liar wrote stands in \(title(point)) as written by \(name.tag.short)")
+        throw Violation(.noPhantom, "what a liar wrote stands in \(title(point)) as written by \(name.tag.short)")
       }
       claims.forgeries.insert(.init(model: point.model, field: field))
       return
     }
     if field == SimulatedField.sum, let offerer = sums[point.model].add(name, in: point.epoch) {
       guard let offerer, !claims.hasSeen(name, offerer: offerer) else {
-        throw Broken(
+        throw Violation(
           .exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(point)) twice")
       }
     }
     guard let earlier = record(value, in: field, name, point), earlier != name else { return }
     guard earlier.number == 0, !claims.hasSeen(name, offerer: earlier.tag) else {
-      throw Broken(
+      throw Violation(
         .exactlyOnce,
         "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and "
           + "\(name.number)")

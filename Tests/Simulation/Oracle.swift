@@ -151,9 +151,9 @@ struct Oracle {
   }
 
   /// Removes a model, which must be empty. Models that are not in the log then begin beyond it.
-  private mutating func remove(_ model: Int, _ batch: Batch, epoch: Epoch) throws(Broken) {
+  private mutating func remove(_ model: Int, _ batch: Batch, epoch: Epoch) throws(Violation) {
     guard present[model].allSatisfy({ $0 == nil }) else {
-      throw Broken(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
+      throw Violation(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
     }
     names[model].removeAll(keepingCapacity: true)
     floor.raise(over: batch)
@@ -163,16 +163,16 @@ struct Oracle {
   }
 
   /// Enters a batch. Throws when the batch breaks the order or applies a proposal twice.
-  mutating func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Broken) {
+  mutating func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Violation) {
     guard let model = modelNames.firstIndex(of: batch.model) else {
-      throw Broken(.noPhantom, "the hub stores \(batch.model), which nobody joined")
+      throw Violation(.noPhantom, "the hub stores \(batch.model), which nobody joined")
     }
     let group: CommitGroup?
     if batch.body.isEmpty {
       group = nil
     } else {
       group = try? CommitGroup.decode(batch.body)
-      if group == nil { throw Broken(.trueReplica, "the body of a batch does not parse") }
+      if group == nil { throw Violation(.trueReplica, "the body of a batch does not parse") }
     }
     if batch.form == .removal { return try remove(model, batch, epoch: epoch) }
     try renumber(model, batch)
@@ -181,7 +181,7 @@ struct Oracle {
     record(batch.decisions, of: model, run: run)
     guard let group else { return }
     if let name = group.names.names.first(where: { SimulatedField.index(of: $0) == nil }) {
-      throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
+      throw Violation(.noPhantom, "the hub stores the field \(name), which nobody wrote")
     }
     learn(group.names, of: model)
     var version = group.previous
@@ -199,23 +199,23 @@ struct Oracle {
 
   private mutating func enter(
     _ commit: Commit, of group: CommitGroup, at point: Point, _ run: Int
-  ) throws(Broken) {
+  ) throws(Violation) {
     guard entry(point) == nil else {
-      throw Broken(.order, "version \(point.version) of \(title(point)) was decided twice in one epoch")
+      throw Violation(.order, "version \(point.version) of \(title(point)) was decided twice in one epoch")
     }
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: point.model, tag: tag, number: commit.number)
     // A value recovered from a lost epoch has no number.
     let isRecovered = commit.number == 0
     if commit.hops > 8 {
-      throw Broken(.hops, "version \(point.version) of \(title(point)) is \(commit.hops) hops deep")
+      throw Violation(.hops, "version \(point.version) of \(title(point)) is \(commit.hops) hops deep")
     }
     let before = present[point.model]
     var changes: [(field: Int, value: FieldValue?)] = []
     changes.reserveCapacity(commit.changes.count)
     for change in commit.changes {
       guard Int(change.field) < names[point.model].count else {
-        throw Broken(.trueReplica, "a commit names field \(change.field) of \(title(point)), which has no name")
+        throw Violation(.trueReplica, "a commit names field \(change.field) of \(title(point)), which has no name")
       }
       let field = names[point.model][Int(change.field)]
       changes.append((field, change.value))
@@ -224,7 +224,7 @@ struct Oracle {
         try enterRecovered(change.value, in: field, name, point)
       } else {
         guard claims.liars.contains(tag) || fates[name].change(field, in: point.epoch) else {
-          throw Broken(
+          throw Violation(
             .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
         }
         try enterOnce(change.value, in: field, name, point)

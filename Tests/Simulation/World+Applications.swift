@@ -5,31 +5,34 @@ import BindingProtocol
 /// What the peers' programs do.
 extension World {
   func makePeer(_ index: Int, run: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
-    let fresh = Identity(secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
+    let fresh = Identity(secret: Secret(high: context.chance.next(), low: context.chance.next()), name: "p\(index)")
     #if MUTANTS
       let identity = run > 0 && Mutant.isOn(.keepIdentity) ? peers[index].session.identity : fresh
     #else
       let identity = fresh
     #endif
-    let offset = chance.below(2) == 0 ? 0 : UInt64(chance.below(5_000))
+    let offset = context.chance.below(2) == 0 ? 0 : UInt64(context.chance.below(5_000))
     var options = SessionOptions()
-    options.offlineMilliseconds = profile.offlineMilliseconds
-    if profile.writesTooDeep { options.limits.maxHops = 20 }
-    options.maxOutboxWrites = profile.maxOutboxWrites
-    options.maxBufferedBytes = profile.maxBufferedBytes
+    options.offlineMilliseconds = context.profile.offlineMilliseconds
+    if context.profile.writesTooDeep { options.limits.maxHops = 20 }
+    options.maxOutboxWrites = context.profile.maxOutboxWrites
+    options.maxBufferedBytes = context.profile.maxBufferedBytes
     var session = Session(
-      identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
+      identity: identity, seed: context.chance.next(), options: options, now: context.now + offset,
+      keepsOutbox: book != nil)
     var book = book
-    let previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
+    let previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: context.wall)) }
     let bookRun = book?.begin(identity) ?? 0
     var output = PeerOutput()
-    for model in modelNames where model != visited || !isChaos { session.join(model, now: now + offset, into: &output) }
-    if profile.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
-    let member = joinEphemeralModel(index, &session, &output, now: now + offset)
+    for model in context.modelNames where model != context.visited || !context.isChaos {
+      session.join(model, now: context.now + offset, into: &output)
+    }
+    if context.profile.joinsPrefix { session.joinPrefix("", now: context.now + offset, into: &output) }
+    let member = joinEphemeralModel(index, &session, &output, now: context.now + offset)
     let peer = SimulatedPeer(
       index: index, session: session, output: output,
       generation: generation == 0 ? (index + 1) * 1_000_000 : generation, run: run,
-      clockOffset: offset, models: modelNames.count)
+      clockOffset: offset, models: context.modelNames.count)
     peer.book = book
     peer.bookRun = bookRun
     peer.previousRuns = previousRuns
@@ -38,32 +41,33 @@ extension World {
   }
 
   /// One step of a peer's application: usually a write, sometimes a fault.
-  func act(_ peer: Int) throws(Broken) {
-    guard isChaos, peers[peer].steps < profile.steps else { return }
-    agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * profile.pace)))
-    if isQuiet {
-      guard peer == newcomer, let model = (0..<profile.models).first(where: { !lostModels.contains($0) }) else {
+  func act(_ peer: Int) throws(Violation) {
+    guard context.isChaos, peers[peer].steps < context.profile.steps else { return }
+    context.agenda.add(.act(peer: peer), at: context.now + 1 + context.chance.within(0...(2 * context.profile.pace)))
+    if context.isQuiet {
+      guard peer == newcomer, let model = (0..<context.profile.models).first(where: { !lostModels.contains($0) }) else {
         return
       }
-      return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
+      return try write(
+        Proposal(operations: [FieldOperation(.set, "b", context.uniqueValue(of: peer))]), to: model, by: peer)
     }
     peers[peer].steps += 1
-    if hub != nil, chance.perMille(profile.hubCrashes) { try crashHub() }
-    if chance.perMille(profile.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
-    if hub != nil, !isHubPaused, chance.perMille(profile.hubPauses) { pauseHub() }
-    if chance.perMille(profile.impostors), hub != nil, !isHubPaused { try impersonate(peer) }
-    if chance.perMille(profile.cuts) {
-      record("cut p\(peer)")
+    if hub != nil, context.chance.perMille(context.profile.hubCrashes) { try crashHub() }
+    if context.chance.perMille(context.profile.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
+    if hub != nil, !isHubPaused, context.chance.perMille(context.profile.hubPauses) { pauseHub() }
+    if context.chance.perMille(context.profile.impostors), hub != nil, !isHubPaused { try impersonate(peer) }
+    if context.chance.perMille(context.profile.cuts) {
+      context.record("cut p\(peer)")
       breakConnection(peer)
       try settle(peer)
     }
-    if chance.perMille(profile.peerCrashes) { return try crash(peer) }
-    if chance.perMille(profile.oneWayCuts) { cutOneWay(peers[peer]) }
+    if context.chance.perMille(context.profile.peerCrashes) { return try crash(peer) }
+    if context.chance.perMille(context.profile.oneWayCuts) { cutOneWay(peers[peer]) }
     if peers[peer].isPaused { return }
-    if chance.perMille(profile.pauses) { return pause(peer) }
-    if chance.perMille(profile.leaves) {
-      let index = chance.below(profile.models)
-      let model = modelNames[index]
+    if context.chance.perMille(context.profile.pauses) { return pause(peer) }
+    if context.chance.perMille(context.profile.leaves) {
+      let index = context.chance.below(context.profile.models)
+      let model = context.modelNames[index]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       if !peers[peer].session.knows(model) {
@@ -76,42 +80,42 @@ extension World {
       }
       return try settle(peer)
     }
-    if chance.perMille(profile.visits) { try visit(peer, step: 0) }
-    if profile.barriers > 0 { try awaitSometimes(peer) }
+    if context.chance.perMille(context.profile.visits) { try visit(peer, step: 0) }
+    if context.profile.barriers > 0 { try awaitSometimes(peer) }
     try writeSomething(peer)
   }
 
-  func crash(_ peer: Int) throws(Broken) {
-    record("p\(peer) crashes")
-    counts[.peerCrash] += 1
+  func crash(_ peer: Int) throws(Violation) {
+    context.record("p\(peer) crashes")
+    context.counts[.peerCrash] += 1
     breakConnection(peer)
     if peers[peer].book != nil { try crashWithOutbox(peer) }
     let steps = peers[peer].steps
     peers[peer] = makePeer(
       peer, run: peers[peer].run + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
     peers[peer].steps = steps
-    agenda.add(.tickPeer(peer: peer, run: peers[peer].run), at: now + chance.within(1...800))
-    if profile.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
+    context.agenda.add(.tickPeer(peer: peer, run: peers[peer].run), at: context.now + context.chance.within(1...800))
+    if context.profile.writesTooDeep, !context.isQuiet { try writeTooDeep(peer) }
     try settle(peer)
     try carryOn(peer)
   }
 
   private func pause(_ peer: Int) {
-    record("p\(peer) is stopped")
-    counts[.peerPause] += 1
+    context.record("p\(peer) is stopped")
+    context.counts[.peerPause] += 1
     stop(peer)
-    agenda.add(.goOn(peer: peer, run: peers[peer].run), at: now + chance.within(100...4_000))
+    context.agenda.add(.goOn(peer: peer, run: peers[peer].run), at: context.now + context.chance.within(100...4_000))
   }
 
   func stop(_ peer: Int) {
     peers[peer].isPaused = true
-    peers[peer].pausedAt = now
+    peers[peer].pausedAt = context.now
   }
 
-  func goOn(_ peer: Int) throws(Broken) {
-    record("p\(peer) goes on")
+  func goOn(_ peer: Int) throws(Violation) {
+    context.record("p\(peer) goes on")
     peers[peer].isPaused = false
-    peers[peer].slept += now - peers[peer].pausedAt
+    peers[peer].slept += context.now - peers[peer].pausedAt
     let inbox = peers[peer].inbox
     peers[peer].inbox.removeAll()
     peers[peer].publishedInInbox = 0
@@ -125,7 +129,7 @@ extension World {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
       !peers[peer].isPaused && peers[peer].unacknowledged.isEmpty
-        && modelNames.prefix(profile.models).allSatisfy { model in
+        && context.modelNames.prefix(context.profile.models).allSatisfy { model in
           guard let head = hub?.head(of: model) else { return true }
           return peers[peer].session.isCurrent(model)
             && peers[peer].session.version(of: model) == (epoch, head.version)
@@ -135,45 +139,43 @@ extension World {
 
   /// The hub restarts without its last commits and does not notice. No peer writes for a while: decisions made
   /// before a peer that is ahead returns could not be told apart from the lost ones.
-  private func loseAndGoOn() throws(Broken) {
-    isQuiet = true
-    agenda.add(.endQuiet, at: now + 4_000)
+  private func loseAndGoOn() throws(Violation) {
+    context.isQuiet = true
+    context.agenda.add(.endQuiet, at: context.now + 4_000)
     try crashHub(losingUnnoticed: true)
-    let newcomer = chance.below(peers.count)
+    let newcomer = context.chance.below(peers.count)
     self.newcomer = newcomer
     try crash(newcomer)
   }
 
   // MARK: Writing
 
-  /// Every value is unique, so that its origin can be identified.
-  func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
-
-  private func writeSomething(_ peer: Int) throws(Broken) {
-    let model = chance.below(profile.models)
-    if chance.perMille(profile.gatherings), try gather(peer, in: model) { return }
-    let unique = uniqueValue(of: peer)
-    let index = chance.below(SimulatedField.plain)
+  private func writeSomething(_ peer: Int) throws(Violation) {
+    let model = context.chance.below(context.profile.models)
+    if context.chance.perMille(context.profile.gatherings), try gather(peer, in: model) { return }
+    let unique = context.uniqueValue(of: peer)
+    let index = context.chance.below(SimulatedField.plain)
     let field = SimulatedField.names[index]
     var proposal = Proposal(operations: [FieldOperation(.set, field, unique)])
     var mayBeRefused = false
-    switch chance.below(10) {
+    switch context.chance.below(10) {
     case 0:
-      let other = (index + 1 + chance.below(SimulatedField.plain - 1)) % SimulatedField.plain
+      let other = (index + 1 + context.chance.below(SimulatedField.plain - 1)) % SimulatedField.plain
       proposal.operations.append(FieldOperation(.set, SimulatedField.names[other], unique))
     case 1:
-      let record = peers[peer].session.fieldRecord(modelNames[model], field)
+      let record = peers[peer].session.fieldRecord(context.modelNames[model], field)
       proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
     case 2, 3:
       proposal.operations = [FieldOperation(.add, SimulatedField.names[SimulatedField.sum], World.one)]
-      mayBeRefused = profile.describes
-    case 6 where profile.describes:
-      let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(chance.below(30)),\"unit\":\(unique)}}}"
+      mayBeRefused = context.profile.describes
+    case 6 where context.profile.describes:
+      let description =
+        "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(context.chance.below(30)),\"unit\":\(unique)}}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
     case 4: proposal.operations = [FieldOperation(.delete, field)]
     case 5: proposal.operations = [FieldOperation(.setIfAbsent, field, unique)]
     default:
-      guard chance.perMille(profile.wrongAdditions) else { break }
+      guard context.chance.perMille(context.profile.wrongAdditions) else { break }
       proposal.operations = [FieldOperation(.add, field, World.one)]
       mayBeRefused = true
     }
@@ -182,33 +184,33 @@ extension World {
 
   private static let one = FieldValue(bytes: Array("1".utf8))
 
-  func writeTooDeep(_ peer: Int) throws(Broken) {
-    let field = SimulatedField.names[chance.below(SimulatedField.plain)]
-    let set = FieldOperation(.set, field, uniqueValue(of: peer))
+  func writeTooDeep(_ peer: Int) throws(Violation) {
+    let field = SimulatedField.names[context.chance.below(SimulatedField.plain)]
+    let set = FieldOperation(.set, field, context.uniqueValue(of: peer))
     try write(Proposal(operations: [set], hops: 9), to: 0, by: peer, mayBeRefused: true)
   }
 
   func write(
     _ proposal: Proposal, rules: [String: RuledWrite] = [:], gathering: (field: Int, element: Int)? = nil,
     to model: Int, by peer: Int, mayBeRefused: Bool = false
-  ) throws(Broken) {
+  ) throws(Violation) {
     let peer = peers[peer]
-    let now = self.now + peer.clockOffset
+    let time = context.now + peer.clockOffset
     let id: WriteID
     do {
-      id = try peer.session.write(proposal, rules: rules, to: modelNames[model], now: now, into: &peer.output)
+      id = try peer.session.write(proposal, rules: rules, to: context.modelNames[model], now: time, into: &peer.output)
     } catch {
       switch error {
-      case .loop: counts[.stoppedAsLoop] += 1
-      case .outboxFull where profile.maxOutboxWrites < 100: counts[.outboxFull] += 1
-      default: throw broken(.oneOutcome, "p\(peer.index) cannot write: \(error)")
+      case .loop: context.counts[.stoppedAsLoop] += 1
+      case .outboxFull where context.profile.maxOutboxWrites < 100: context.counts[.outboxFull] += 1
+      default: throw Violation(.oneOutcome, "p\(peer.index) cannot write: \(error)")
       }
       return
     }
-    writeCount += 1
-    counts[.written] += 1
-    record(
-      "p\(peer.index) writes \(id.rawValue) to \(modelNames[model]): "
+    context.writeCount += 1
+    context.counts[.written] += 1
+    context.record(
+      "p\(peer.index) writes \(id.rawValue) to \(context.modelNames[model]): "
         + "\(proposal.operations.map { "\($0.verb) \($0.field)" })"
         + (proposal.conditions.isEmpty ? "" : " if unchanged"))
     let sets = World.plainSets(proposal)
@@ -231,8 +233,9 @@ extension World {
     writing = (id, write)
     try settle(peer.index)
     writing = nil
-    if isChaos, chance.perMille(profile.withdrawals) {
-      agenda.add(.withdraw(peer: peer.index, run: peer.run, id), at: self.now + chance.within(0...200))
+    if context.isChaos, context.chance.perMille(context.profile.withdrawals) {
+      context.agenda.add(
+        .withdraw(peer: peer.index, run: peer.run, id), at: context.now + context.chance.within(0...200))
     }
   }
 
@@ -246,9 +249,9 @@ extension World {
     }
   }
 
-  func withdraw(_ id: WriteID, of peer: Int) throws(Broken) {
+  func withdraw(_ id: WriteID, of peer: Int) throws(Violation) {
     guard !peers[peer].isPaused, peers[peer].unacknowledged[id] != nil else { return }
-    record("p\(peer) withdraws \(id.rawValue)")
+    context.record("p\(peer) withdraws \(id.rawValue)")
     peers[peer].unacknowledged[id]?.isWithdrawn = true
     _ = peers[peer].session.withdraw(id, now: peerNow(peer), into: &peers[peer].output)
     try settle(peer)

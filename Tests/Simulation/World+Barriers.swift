@@ -28,46 +28,48 @@ extension World {
   }
 
   /// The latest time at which the end of a barrier is reported: the peer waits for the hub's answer, checks its own
-  /// timeout only now and then, and does neither while its process is stopped.
+  /// timeout only context.now and then, and does neither while its process is stopped.
   private func latestEnd(of barrier: Barrier, at peer: SimulatedPeer) -> UInt64 {
     barrier.deadline + 1_000 + 300 + (peer.slept - barrier.slept)
   }
 
-  /// A step of an application: now and then it waits for a present or future version.
-  func awaitSometimes(_ index: Int) throws(Broken) {
-    guard featureChance.perMille(profile.barriers), peers[index].successor == nil else { return }
-    let version = max(peers[index].session.version(of: modelNames[0]).version + Version(featureChance.below(3)), 1)
-    let count = featureChance.perMille(300) ? UInt32(1 + featureChance.below(profile.peers)) : 0
-    try awaitApplied(version, count, timeout: featureChance.within(50...4_000), by: index)
+  /// A step of an application: context.now and then it waits for a present or future version.
+  func awaitSometimes(_ index: Int) throws(Violation) {
+    guard context.featureChance.perMille(context.profile.barriers), peers[index].successor == nil else { return }
+    let version = max(
+      peers[index].session.version(of: context.modelNames[0]).version + Version(context.featureChance.below(3)), 1)
+    let count = context.featureChance.perMille(300) ? UInt32(1 + context.featureChance.below(context.profile.peers)) : 0
+    try awaitApplied(version, count, timeout: context.featureChance.within(50...4_000), by: index)
   }
 
-  func awaitApplied(_ version: Version, _ count: UInt32, timeout: UInt64, by index: Int) throws(Broken) {
+  func awaitApplied(_ version: Version, _ count: UInt32, timeout: UInt64, by index: Int) throws(Violation) {
     let peer = peers[index]
-    guard peer.session.joinedModels.contains(modelNames[0]) else { return }
+    guard peer.session.joinedModels.contains(context.modelNames[0]) else { return }
     let id = peer.session.awaitApplied(
-      version, of: modelNames[0], count: count, timeoutMilliseconds: timeout, now: peerNow(index))
-    record("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
+      version, of: context.modelNames[0], count: count, timeoutMilliseconds: timeout, now: peerNow(index))
+    context.record(
+      "p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(context.modelNames[0])")
     peer.barriers[id] = Barrier(
-      version: version, count: count, askedAt: now, deadline: now + timeout, slept: peer.slept)
+      version: version, count: count, askedAt: context.now, deadline: context.now + timeout, slept: peer.slept)
     try settle(index)
   }
 
   /// Records the version that a peer has reached, by its identity and the epoch of the log.
   func recordReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
-    guard profile.barriers > 0 else { return }
+    guard context.profile.barriers > 0 else { return }
     let tag = peer.session.identity.tag
     let known = reached[tag]?[update.epoch] ?? 0
     reached[tag, default: [:]][update.epoch] = max(known, update.version)
   }
 
   /// A peer reports only versions that it has.
-  func checkReport(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
+  func checkReport(_ frame: [UInt8], of peer: SimulatedPeer) throws(Violation) {
     guard case (_, .report(let entries))? = try? PeerMessage.decode(frame) else { return }
     for entry in entries {
-      let names = modelNames + (ephemeral.map { [$0.name] } ?? [])
+      let names = context.modelNames + (ephemeral.map { [$0.name] } ?? [])
       let isTrue = names.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
       if !isTrue {
-        throw broken(.barrier, "p\(peer.index) reports version \(entry.version), which it does not have")
+        throw Violation(.barrier, "p\(peer.index) reports version \(entry.version), which it does not have")
       }
     }
   }
@@ -75,74 +77,78 @@ extension World {
   // MARK: At the hub
 
   func recordReceived(_ wanted: AwaitApplied, in session: SessionID) {
-    guard profile.barriers > 0, model(of: wanted.topic) == 0 else { return }
+    guard context.profile.barriers > 0, model(of: wanted.topic) == 0 else { return }
     asked.removeAll { $0.session == session && $0.request == wanted.request }
     asked.append(
       AskedBarrier(
         session: session, request: wanted.request, epoch: wanted.epoch, version: wanted.version, count: wanted.count,
-        receivedAt: now, timeout: UInt64(wanted.timeoutMilliseconds), served: received.served))
+        receivedAt: context.now, timeout: UInt64(wanted.timeoutMilliseconds), served: received.served))
   }
 
   /// §5.3: the hub reports a version as applied only when it is.
-  func look(_ awaited: Awaited) throws(Broken) {
+  func look(_ awaited: Awaited) throws(Violation) {
     guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }
     let barrier = asked.remove(at: index)
-    if awaited.end == .incomplete, now < barrier.receivedAt + barrier.timeout {
-      throw broken(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
+    if awaited.end == .incomplete, context.now < barrier.receivedAt + barrier.timeout {
+      throw Violation(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
     }
     guard awaited.end == .complete else { return }
     let have = reached.values.count { $0[barrier.epoch] ?? 0 >= barrier.version }
     guard awaited.applied <= have, awaited.applied >= barrier.count else {
-      throw broken(
+      throw Violation(
         .barrier,
-        "the hub says that \(awaited.applied) have version \(barrier.version) of \(modelNames[0]); \(have) have it, "
+        "the hub says that \(awaited.applied) have version \(barrier.version) of \(context.modelNames[0]); "
+          + "\(have) have it, "
           + "and \(barrier.count == 0 ? "all" : "\(barrier.count)") were waited for")
     }
     guard barrier.count == 0 else { return }
     for (tag, membership) in barrier.served.sorted(by: { $0.key < $1.key })
     where received.served[tag] == membership && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
-      throw broken(
-        .barrier, "the hub says that all have version \(barrier.version) of \(modelNames[0]); \(tag.short) has it not")
+      throw Violation(
+        .barrier,
+        "the hub says that all have version \(barrier.version) of \(context.modelNames[0]); \(tag.short) has it not")
     }
   }
 
   // MARK: At its peer
 
-  func ended(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Broken) {
-    record("p\(peer.index) waits no longer: \(end)")
+  func ended(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Violation) {
+    context.record("p\(peer.index) waits no longer: \(end)")
     guard let barrier = peer.barriers.removeValue(forKey: id) else {
-      throw broken(.barrier, "a wait of p\(peer.index) ended twice, now as \(end)")
+      throw Violation(.barrier, "a wait of p\(peer.index) ended twice, context.now as \(end)")
     }
-    if now > latestEnd(of: barrier, at: peer) {
-      throw broken(.barrier, "p\(peer.index) waited until \(barrier.deadline) ms and was told only now")
+    if context.now > latestEnd(of: barrier, at: peer) {
+      throw Violation(.barrier, "p\(peer.index) waited until \(barrier.deadline) ms and was told only context.now")
     }
     switch end {
-    case .applied: counts[.barrierMet] += 1
+    case .applied: context.counts[.barrierMet] += 1
     case .missing(let names, let applied, let of):
-      counts[.barrierMissed] += 1
-      guard now >= barrier.deadline else {
-        throw broken(.barrier, "p\(peer.index) was told who is missing before its time was over")
+      context.counts[.barrierMissed] += 1
+      guard context.now >= barrier.deadline else {
+        throw Violation(.barrier, "p\(peer.index) was told who is missing before its time was over")
       }
       guard applied < of, barrier.count > 0 || names.count == of - applied else {
-        throw broken(.barrier, "p\(peer.index) was told that \(names) are missing, \(applied) of \(of) have it")
+        throw Violation(.barrier, "p\(peer.index) was told that \(names) are missing, \(applied) of \(of) have it")
       }
-    case .otherEpoch: counts[.barrierOfOldEpoch] += 1
+    case .otherEpoch: context.counts[.barrierOfOldEpoch] += 1
     case .noAnswer:
-      counts[.barrierUnanswered] += 1
-      guard now >= barrier.deadline else {
-        throw broken(.barrier, "a wait of p\(peer.index) ended without an answer before its time was over")
+      context.counts[.barrierUnanswered] += 1
+      guard context.now >= barrier.deadline else {
+        throw Violation(.barrier, "a wait of p\(peer.index) ended without an answer before its time was over")
       }
-    case .notJoined where profile.leaves > 0: break
+    case .notJoined where context.profile.leaves > 0: break
     case .notJoined, .tooMany, .hubTooOld, .stopped:
-      throw broken(.barrier, "a wait of p\(peer.index) ended as \(end)")
+      throw Violation(.barrier, "a wait of p\(peer.index) ended as \(end)")
     }
   }
 
-  func checkBarriersOver() throws(Broken) {
+  func checkBarriersOver() throws(Violation) {
     for peer in peers where !peer.isOver {
-      guard let barrier = peer.barriers.values.first(where: { latestEnd(of: $0, at: peer) < now }) else { continue }
-      throw broken(.barrier, "p\(peer.index) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
+      guard let barrier = peer.barriers.values.first(where: { latestEnd(of: $0, at: peer) < context.now }) else {
+        continue
+      }
+      throw Violation(.barrier, "p\(peer.index) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
     }
   }
 }

@@ -5,21 +5,23 @@ import BindingProtocol
 /// What peers show and report, checked against the oracle.
 extension World {
   /// A replica shows a state of the one sequence, never an older one, overlaid with its own plain writes.
-  func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: update.model) else { return try checkEphemeralModel(update, of: peer) }
+  func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Violation) {
+    guard let model = context.modelNames.firstIndex(of: update.model) else {
+      return try checkEphemeralModel(update, of: peer)
+    }
     let before = peer.seen[model]
     if before.epoch == update.epoch, update.version < before.version {
-      throw broken(
+      throw Violation(
         .neverBack, "p\(peer.index) went from version \(before.version) of \(update.model) back to \(update.version)")
     }
     if update.epoch < before.epoch {
-      throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(update.model)")
+      throw Violation(.neverBack, "p\(peer.index) went back to an earlier epoch of \(update.model)")
     }
     peer.seen[model] = (update.epoch, update.version)
     if model == 0 { recordReached(update, peer) }
     recordSeen(update, in: model, by: peer)
     for commit in update.commits where !commit.own && update.proposalHops <= commit.hops {
-      throw broken(
+      throw Violation(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
     peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
@@ -28,16 +30,16 @@ extension World {
     // An own write changes no committed value.
     guard update.version > 0, update.cause != .local else { return }
     // The last update of a model that was left with it cannot be checked any more.
-    if update.model == visited, peer.read({ $0.version(of: update.model).version }) == 0 { return }
+    if update.model == context.visited, peer.read({ $0.version(of: update.model).version }) == 0 { return }
     guard let truth = oracle.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
-      throw broken(
+      throw Violation(
         .trueReplica,
         "p\(peer.index) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
     }
     for field in 0..<SimulatedField.count {
       let mine = peer.snapshot.committed[field]
       if mine != truth[field] {
-        throw broken(
+        throw Violation(
           .trueReplica,
           "p\(peer.index) at version \(update.version) of \(update.model) has \(SimulatedField.names[field]) = "
             + "\(describe(mine)), the hub had \(describe(truth[field]))"
@@ -48,14 +50,14 @@ extension World {
   }
 
   /// G5: the last plain write of a field shows until it has its outcome, and so does every gathered word or number.
-  private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
+  private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Violation) {
     for id in peer.snapshot.overlaid {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.snapshot.shown[field] else {
           continue
         }
-        throw broken(
+        throw Violation(
           .readYourWrites,
           "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])) over its own "
             + "pending "
@@ -69,7 +71,7 @@ extension World {
         }
         let count = SimulatedField.elements(of: peer.snapshot.shown[field]).count { $0 == element }
         guard count != 1 else { continue }
-        throw broken(
+        throw Violation(
           .readYourWrites,
           "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])), "
             + "with \(count) of its own pending \(element)")
@@ -82,18 +84,18 @@ extension World {
   }
 
   /// R6: an acknowledged write shows until the committed values have reached it.
-  func checkAcknowledged(_ peer: SimulatedPeer) throws(Broken) {
-    var wrong: Broken?
+  func checkAcknowledged(_ peer: SimulatedPeer) throws(Violation) {
+    var wrong: Violation?
     peer.acknowledged.removeAll { at in
-      let mine = peer.read { $0.version(of: modelNames[at.model]) }
+      let mine = peer.read { $0.version(of: context.modelNames[at.model]) }
       guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.lastPlain[at.model][at.field] else {
         return true
       }
-      let shown = peer.read { $0.shown(modelNames[at.model], SimulatedField.names[at.field]) }
+      let shown = peer.read { $0.shown(context.modelNames[at.model], SimulatedField.names[at.field]) }
       if shown != last.value {
-        wrong = broken(
+        wrong = Violation(
           .readYourWrites,
-          "p\(peer.index) at version \(mine.version) of \(modelNames[at.model]) shows "
+          "p\(peer.index) at version \(mine.version) of \(context.modelNames[at.model]) shows "
             + "\(SimulatedField.names[at.field]) = \(describe(shown)), although its \(last.value) was acknowledged at "
             + "\(at.version)")
       }
@@ -103,10 +105,10 @@ extension World {
   }
 
   /// G6: each write has one outcome, and a true one.
-  func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
-    record("p\(peer.index) write \(id.rawValue): \(outcome)")
+  func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
+    context.record("p\(peer.index) write \(id.rawValue): \(outcome)")
     guard let write = peer.unacknowledged.remove(id) else {
-      throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
+      throw Violation(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
     // A computed property, since the text is needed only on failure.
     var what: String { "write \(id.rawValue) of p\(peer.index)" }
@@ -114,26 +116,26 @@ extension World {
     case .committed(let epoch, let version):
       return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
     case .conflict:
-      counts[.conflict] += 1
-      if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
+      context.counts[.conflict] += 1
+      if write.isPlain, write.original == nil { context.counts[.offlineConflict] += 1 }
     case .superseded:
-      counts[.coalesced] += 1
+      context.counts[.coalesced] += 1
       return try checkCoalesced(write, what, peer)
-    case .unchanged: counts[.unchanged] += 1
+    case .unchanged: context.counts[.unchanged] += 1
     case .unknown:
-      counts[.unknown] += 1
+      context.counts[.unknown] += 1
       // Undecided writes are resent; only how long an earlier run waited is unknown.
       if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.successor == nil {
-        throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
+        throw Violation(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return
     case .expired:
-      counts[.expiredUnsent] += 1
-      if !write.isWithdrawn { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
+      context.counts[.expiredUnsent] += 1
+      if !write.isWithdrawn { throw Violation(.oneOutcome, "\(what) expired, which nobody asked for") }
     case .refused(let refusal):
-      counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
+      context.counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
       if !write.mayBeRefused, !isRefusedByOwner(refusal, in: write.model) {
-        throw broken(.oneOutcome, "\(what) was refused: \(refusal)")
+        throw Violation(.oneOutcome, "\(what) was refused: \(refusal)")
       }
     }
     try checkNotCarriedOut(peer.index, id, write)
@@ -143,40 +145,40 @@ extension World {
   /// The superseding write sets all the same fields and contains the gathered words and numbers.
   private func checkCoalesced(
     _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
-  ) throws(Broken) {
+  ) throws(Violation) {
     guard let writing, write.isPlain,
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
-    else { throw broken(.coalescing, "\(what()) was replaced by one that does not set all of its fields") }
+    else { throw Violation(.coalescing, "\(what()) was replaced by one that does not set all of its fields") }
     peer.unacknowledged[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(
     _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ point: Oracle.Point
-  ) throws(Broken) {
+  ) throws(Violation) {
     var what: String { "write \(id.rawValue) of p\(peer.index)" }
-    counts[.committed] += 1
-    let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
-    if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
-    if delivering == .outcomes, isSeen.version < point.version { counts[.ownAfterAcknowledgement] += 1 }
+    context.counts[.committed] += 1
+    let isSeen = peer.read { $0.version(of: context.modelNames[write.model]) }
+    if delivering == .commits || delivering == .catchup { context.counts[.ownBeforeAcknowledgement] += 1 }
+    if delivering == .outcomes, isSeen.version < point.version { context.counts[.ownAfterAcknowledgement] += 1 }
     guard let entry = oracle.entry(point) else {
-      throw broken(.oneOutcome, "\(what) was acknowledged at version \(point.version), which was never stored")
+      throw Violation(.oneOutcome, "\(what) was acknowledged at version \(point.version), which was never stored")
     }
     if entry.isRecovered {
-      throw broken(.oneOutcome, "\(what) was acknowledged with version \(point.version), which was brought back")
+      throw Violation(.oneOutcome, "\(what) was acknowledged with version \(point.version), which was brought back")
     }
     if entry.tag != peer.session.identity.tag {
-      throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(point.version)")
+      throw Violation(.oneOutcome, "\(what) was acknowledged with another peer's version \(point.version)")
     }
     for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
-      throw broken(
+      throw Violation(
         .oneOutcome,
         "version \(point.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
     }
     if !mayBeForgotten(peer) { try checkGathered(write, what, point, entry) }
     let name = Oracle.Name(model: write.model, tag: entry.tag, number: entry.number)
     if let other = oracle.fates[name].claimedBy, other != id {
-      throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
+      throw Violation(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
     }
     oracle.fates[name].claimedBy = id
     if write.isPlain {
@@ -190,18 +192,18 @@ extension World {
   /// A compare-and-set succeeds only if the field was not written since.
   private func check(
     _ condition: Condition, of what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
-  ) throws(Broken) {
+  ) throws(Violation) {
     if condition.version > 0, condition.epoch != entry.epoch {
-      throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
+      throw Violation(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < point.version, let field = SimulatedField.index(of: condition.field) else { return }
-    // A field deleted and forgotten since counts as never written.
+    // A field deleted and forgotten since context.counts as never written.
     let first = condition.version == 0 ? oracle.beginnings[point.model][field] : condition.version
     guard first + 1 < point.version else { return }
     for version in first + 1..<point.version {
       let between = oracle.entry(.init(model: point.model, epoch: point.epoch, version: version))
       if between?.change(of: field) != nil {
-        throw broken(
+        throw Violation(
           .comparison,
           "\(what()) at version \(point.version) compared \(condition.field) with version \(condition.version), "
             + "but version \(version) changed it")
@@ -209,35 +211,35 @@ extension World {
     }
   }
 
-  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
+  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Violation) {
     for (field, value) in write.fields {
       guard let point = oracle.point(of: value, in: field, of: write.model) else { continue }
       // A recovered value does not identify its writer: a second loss forgets that.
       if losses > 1, oracle.entry(point)?.isRecovered == true { continue }
-      throw broken(
+      throw Violation(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
-          + "but it is version \(point.version) of \(modelNames[write.model])")
+          + "but it is version \(point.version) of \(context.modelNames[write.model])")
     }
     // After a loss a later write that contained it may have been recovered.
     for (field, element) in write.gathered
     where losses == 0 && SimulatedField.elements(of: oracle.head(of: write.model)[field]).contains(element) {
-      throw broken(
+      throw Violation(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
-          + "but its \(element) is in \(SimulatedField.names[field]) of \(modelNames[write.model])")
+          + "but its \(element) is in \(SimulatedField.names[field]) of \(context.modelNames[write.model])")
     }
   }
 
   func count(_ notice: Notice, of peer: Int) {
-    record("p\(peer) \(notice)")
+    context.record("p\(peer) \(notice)")
     switch notice {
-    case .gap: counts[.gap] += 1
-    case .healed(_, let form, _): counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1
-    case .missedHeartbeat: counts[.missedHeartbeat] += 1
+    case .gap: context.counts[.gap] += 1
+    case .healed(_, let form, _): context.counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1
+    case .missedHeartbeat: context.counts[.missedHeartbeat] += 1
     case .diverged: divergences += 1
-    case .newEpoch: counts[.newEpoch] += 1
-    case .offered: counts[.offered] += 1
+    case .newEpoch: context.counts[.newEpoch] += 1
+    case .offered: context.counts[.offered] += 1
     case .unknownIdentity: peers[peer].wasForgotten = true
     default: break
     }
@@ -247,7 +249,9 @@ extension World {
     guard case (let header, .catchup(let chunk))? = try? HubMessage.decode(frame), chunk.form == .snapshot,
       let model = model(of: header.topic)
     else { return }
-    if chunk.version < peers[peer].session.version(of: modelNames[model]).version { counts[.snapshotOlder] += 1 }
+    if chunk.version < peers[peer].session.version(of: context.modelNames[model]).version {
+      context.counts[.snapshotOlder] += 1
+    }
   }
 
   func describe(_ value: FieldValue?) -> String { oracle.describe(value) }

@@ -9,90 +9,99 @@ extension World {
 
   /// Excludes carriers, which only send an earlier run's writes.
   func isInEphemeralModel(_ peer: Int) -> Bool {
-    peer < min(profile.ephemeralWriters, profile.peers) || profile.hasOwner && peer == profile.peers - 1
+    peer < min(context.profile.ephemeralWriters, context.profile.peers)
+      || context.profile.hasOwner && peer == context.profile.peers - 1
   }
 
   func joinEphemeralModel(_ peer: Int, _ session: inout Session, _ output: inout PeerOutput, now: UInt64)
     -> EphemeralMember?
   {
     guard isInEphemeralModel(peer) else { return nil }
-    session.join(Names.ephemeral(modelNames[0]), now: now, into: &output)
+    session.join(Names.ephemeral(context.modelNames[0]), now: now, into: &output)
     return EphemeralMember()
   }
 
   /// One step of an application in the ephemeral model: usually a write.
-  func actInEphemeralModel(_ index: Int) throws(Broken) {
-    guard isChaos, let ephemeral else { return }
-    agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + featureChance.within(50...900))
+  func actInEphemeralModel(_ index: Int) throws(Violation) {
+    guard context.isChaos, let ephemeral else { return }
+    context.agenda.add(
+      .besides(.actInEphemeralModel(peer: index)), at: context.now + context.featureChance.within(50...900))
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
-    if profile.hasOwner, index == profile.peers - 1, featureChance.perMille(400) { return try own(peer, member) }
+    if context.profile.hasOwner, index == context.profile.peers - 1, context.featureChance.perMille(400) {
+      return try own(peer, member)
+    }
     let own = "c\(index)"
-    let field = featureChance.perMille(500) ? own : World.contested[featureChance.below(World.contested.count)]
-    switch featureChance.below(16) {
+    let field =
+      context.featureChance.perMille(500) ? own : World.contested[context.featureChance.below(World.contested.count)]
+    switch context.featureChance.below(16) {
     case 0:
       member.isAway = true
-      record("p\(index) leaves \(ephemeral.name)")
-      counts[.leftEphemeralModel] += 1
+      context.record("p\(index) leaves \(ephemeral.name)")
+      context.counts[.leftEphemeralModel] += 1
       peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
-      agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + featureChance.within(0...3_000))
+      context.agenda.add(
+        .besides(.comeBack(peer: index, run: peer.run)), at: context.now + context.featureChance.within(0...3_000))
       try settle(index)
     case 1: try writeEphemeral([FieldOperation(.clear, "")], peer, member)
     case 2, 3: try writeEphemeral([FieldOperation(.delete, field)], peer, member)
-    case 4: try writeEphemeral([FieldOperation(.set, Names.me, uniqueValue(of: index))], peer, member)
+    case 4: try writeEphemeral([FieldOperation(.set, Names.me, context.uniqueValue(of: index))], peer, member)
     case 5: try writeEphemeral([FieldOperation(.delete, Names.me)], peer, member)
     case 6:
       let fields = Swift.Set([own, field, "x"]).sorted()
       try writeEphemeral(fields.map { FieldOperation(.set, $0, uniqueInEphemeralModel($0, index)) }, peer, member)
-    case 7 where profile.hasOwner && featureChance.perMille(200):
-      try writeEphemeral([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
+    case 7 where context.profile.hasOwner && context.featureChance.perMille(200):
+      try writeEphemeral([FieldOperation(.set, Names.owner, context.uniqueValue(of: index))], peer, member)
     default: try writeEphemeral([FieldOperation(.set, field, uniqueInEphemeralModel(field, index))], peer, member)
     }
   }
 
   /// The description may bound "n"; every other value is unique.
   private func uniqueInEphemeralModel(_ field: String, _ peer: Int) -> FieldValue {
-    field == "n" ? FieldValue(bytes: Array("\(featureChance.below(40))".utf8)) : uniqueValue(of: peer)
+    field == "n" ? FieldValue(bytes: Array("\(context.featureChance.below(40))".utf8)) : context.uniqueValue(of: peer)
   }
 
-  func writeEphemeral(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
+  func writeEphemeral(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember)
+    throws(Violation)
+  {
     guard let ephemeral else { return }
     let id: WriteID
     do {
       id = try peer.session.write(
         Proposal(operations: operations), to: ephemeral.name, now: peerNow(peer.index), into: &peer.output)
     } catch {
-      if case .outboxFull = error, profile.maxOutboxWrites < 100 { return }
-      throw broken(.oneOutcome, "p\(peer.index) cannot write to \(ephemeral.name): \(error)")
+      if case .outboxFull = error, context.profile.maxOutboxWrites < 100 { return }
+      throw Violation(.oneOutcome, "p\(peer.index) cannot write to \(ephemeral.name): \(error)")
     }
-    writeCount += 1
-    counts[.wroteInEphemeralModel] += 1
-    record("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
+    context.writeCount += 1
+    context.counts[.wroteInEphemeralModel] += 1
+    context.record(
+      "p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
     member.record(id, operations)
     try settle(peer.index)
-    if featureChance.perMille(80) {
-      agenda.add(
+    if context.featureChance.perMille(80) {
+      context.agenda.add(
         .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.run, id)),
-        at: now + featureChance.within(0...200))
+        at: context.now + context.featureChance.within(0...200))
     }
   }
 
-  func withdrawInEphemeralModel(_ id: WriteID, of index: Int) throws(Broken) {
+  func withdrawInEphemeralModel(_ id: WriteID, of index: Int) throws(Violation) {
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
-    record("p\(index) withdraws \(id.rawValue)")
+    context.record("p\(index) withdraws \(id.rawValue)")
     member.withdrawn.insert(id)
     _ = peer.session.withdraw(id, now: peerNow(index), into: &peer.output)
     try settle(index)
   }
 
-  func comeBack(_ index: Int) throws(Broken) {
+  func comeBack(_ index: Int) throws(Violation) {
     guard let ephemeral, let member = peers[index].member, member.isAway else { return }
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + 100)
+      return context.agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: context.now + 100)
     }
-    record("p\(index) joins \(ephemeral.name) again")
+    context.record("p\(index) joins \(ephemeral.name) again")
     // It had left completely: nothing that it said there belongs to it any more.
     if !peer.read({ $0.knows(ephemeral.name) }) { peer.member = EphemeralMember() }
     peer.member?.isAway = false
@@ -103,7 +112,7 @@ extension World {
   // MARK: What the hub publishes
 
   /// Enters commits of the ephemeral model, and checks that the hub deletes only fields of sessions that are gone.
-  func apply(_ group: CommitGroup) throws(Broken) {
+  func apply(_ group: CommitGroup) throws(Violation) {
     let ownerBefore = ephemeral?.owner
     for change in try ephemeral?.enter(group) ?? [] {
       guard change.tag == .none, let old = change.old else { continue }
@@ -113,15 +122,16 @@ extension World {
         else {
           continue
         }
-        throw broken(.living, "\(owner.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
+        throw Violation(
+          .living, "\(owner.short) lives and is in \(context.modelNames[0]), and the hub tells that it has gone")
       }
       let isGone = !isLiving(old.tag) || received.leaving == old.tag || hasStayedAway(old.tag)
       guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {
-        throw broken(
+        throw Violation(
           .living,
           "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(received.last[old.tag] ?? 0) ms")
       }
-      if received.leaving != old.tag { counts[.goneFromEphemeralModel] += 1 }
+      if received.leaving != old.tag { context.counts[.goneFromEphemeralModel] += 1 }
       peers.first { $0.session.identity.tag == old.tag }?.member?.mayHaveLost = true
     }
     if ephemeral?.owner != ownerBefore { ownerChanged() }
@@ -129,12 +139,12 @@ extension World {
 
   /// §9.3: an owner that does not answer in time loses the model.
   private func wasSilent(_ owner: Tag) -> Bool {
-    ownership.spendSilence(of: owner, at: now, timeout: World.approvalTimeout)
+    ownership.spendSilence(of: owner, at: context.now, timeout: World.approvalTimeout)
   }
 
   /// Whether a returned peer failed to join the ephemeral model within the time allowed.
   private func hasStayedAway(_ tag: Tag) -> Bool {
-    !received.inEphemeralModel.contains(tag) && received.hello[tag].map { now >= $0 + 3_000 } ?? false
+    !received.inEphemeralModel.contains(tag) && received.hello[tag].map { context.now >= $0 + 3_000 } ?? false
   }
 
   /// Whether presence is observed, and this peer is present or has only lost its connection.
@@ -143,17 +153,17 @@ extension World {
       return false
     }
     // The hub need not announce a peer again that it had taken for gone before another joins.
-    if let since = received.inModel[tag] { return since < now }
-    return received.comingBack[tag].map { now < $0 + 3_000 } == true
+    if let since = received.inModel[tag] { return since < context.now }
+    return received.comingBack[tag].map { context.now < $0 + 3_000 } == true
   }
 
   // MARK: What peers show and receive
 
-  func checkEphemeralModel(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
+  func checkEphemeralModel(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Violation) {
     guard let ephemeral, update.model == ephemeral.name, let member = peer.member else { return }
     let before = member.seen
     if update.epoch < before.epoch || update.epoch == before.epoch && update.version < before.version {
-      throw broken(
+      throw Violation(
         .neverBack,
         "p\(peer.index) went from \(before.epoch):\(before.version) of \(ephemeral.name) back to "
           + "\(update.epoch):\(update.version)")
@@ -166,13 +176,13 @@ extension World {
       guard let pending = member.pending(field), peer.snapshot.overlaid.contains(pending.id), let value = pending.value,
         case let shown = peer.read({ $0.shown(ephemeral.name, field) }), shown != value
       else { continue }
-      throw broken(
+      throw Violation(
         .readYourWrites,
         "p\(peer.index) shows \(field) = \(describe(shown)) of \(ephemeral.name) over its own pending \(value)")
     }
     guard update.version > 0, update.cause != .local, update.cause != .detached else { return }
     guard let truth = ephemeral.state(update.epoch, update.version) else {
-      throw broken(
+      throw Violation(
         .trueReplica,
         "p\(peer.index) has version \(update.version) of \(ephemeral.name) in epoch \(update.epoch), which never was")
     }
@@ -181,7 +191,7 @@ extension World {
       if let value = field.value { mine[field.name] = .init(value: value, tag: field.origin.tag) }
     }
     guard mine != truth else { return }
-    throw broken(
+    throw Violation(
       .trueReplica,
       "p\(peer.index) at version \(update.version) of \(ephemeral.name) has \(World.words(mine)), the hub had "
         + World.words(truth))
@@ -191,27 +201,27 @@ extension World {
     "\(state.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.value) of \($0.value.tag.short)" })"
   }
 
-  func checkEphemeralModel(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
-    record("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
+  func checkEphemeralModel(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
+    context.record("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
     guard let ephemeral, let member = peer.member else { return }
     let what = "write \(id.rawValue) of p\(peer.index)"
     guard let fields = member.unacknowledged.removeValue(forKey: id) else {
       // Its session claimed again what it had.
       if case .refused = outcome { member.refusedClaims += 1 }
-      counts[outcome.isRefusal ? .lostInEphemeralModel : .claimedAgain] += 1
+      context.counts[outcome.isRefusal ? .lostInEphemeralModel : .claimedAgain] += 1
       return
     }
     switch outcome {
     case .unchanged: return
     case .committed(let epoch, let version):
       guard ephemeral.author(epoch, version) == peer.session.identity.tag else {
-        throw broken(
+        throw Violation(
           .oneOutcome, "\(what) was acknowledged at version \(version) of \(ephemeral.name), which is not its own")
       }
       return
     case .superseded: break
     case .expired:
-      if !member.withdrawn.contains(id) { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
+      if !member.withdrawn.contains(id) { throw Violation(.oneOutcome, "\(what) expired, which nobody asked for") }
     case .refused(let refusal):
       let isUnderstood =
         switch refusal.code {
@@ -220,20 +230,20 @@ extension World {
         case .notPermitted: fields.contains(Names.me)
         default: false
         }
-      if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(ephemeral.name) was refused: \(refusal)") }
+      if !isUnderstood { throw Violation(.oneOutcome, "\(what) to \(ephemeral.name) was refused: \(refusal)") }
       // A new description may refuse a value that the former one accepted.
       if refusal.code == .doesNotFit { member.refused.insert("n") }
       if refusal.code == .notOwner {
-        counts[.notOwner] += 1
+        context.counts[.notOwner] += 1
         member.refused.formUnion(fields)
         // The first attempt, which the hub has forgotten, may have given the field up.
         if mayBeForgotten(peer) { member.mayHaveLost = true }
       }
     // Decided by a former hub, or by one that has forgotten the writer.
-    case .unknown where hubRun > 1 || profile.forgetsSoon:
+    case .unknown where hubRun > 1 || context.profile.forgetsSoon:
       member.mayHaveLost = true
       if !member.withdrawn.contains(id) { return }
-    case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(ephemeral.name) ended as \(outcome)")
+    case .conflict, .unknown: throw Violation(.oneOutcome, "\(what) to \(ephemeral.name) ended as \(outcome)")
     }
     member.revert(id)
   }

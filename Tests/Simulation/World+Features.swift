@@ -33,18 +33,19 @@ extension World {
     }
     var served: [Tag: Membership] = [:]
     var leaves: [Tag: Int] = [:]
-    /// The peer that is leaving now.
+    /// The peer that is leaving context.now.
     var leaving: Tag?
   }
 
   func beginEphemeralWriters() {
-    guard profile.hasEphemeralModel else { return }
-    for index in 0..<profile.peers where isInEphemeralModel(index) {
-      agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + featureChance.within(20...400))
+    guard context.profile.hasEphemeralModel else { return }
+    for index in 0..<context.profile.peers where isInEphemeralModel(index) {
+      context.agenda.add(
+        .besides(.actInEphemeralModel(peer: index)), at: context.now + context.featureChance.within(20...400))
     }
   }
 
-  func handle(_ event: Besides) throws(Broken) {
+  func handle(_ event: Besides) throws(Violation) {
     switch event {
     case .actInEphemeralModel(let peer): try actInEphemeralModel(peer)
     case .comeBack(let peer, let run): if peers[peer].run == run { try comeBack(peer) }
@@ -62,7 +63,7 @@ extension World {
 
   /// Another run of the hub has received nothing yet.
   func resetHubObservations() {
-    guard profile.hasEphemeralOrBarriers else { return }
+    guard context.profile.hasEphemeralOrBarriers else { return }
     received = Received()
     ephemeral?.begin(Epoch(hubRun))
     ownership = Ownership()
@@ -73,12 +74,12 @@ extension World {
   /// Inspects a frame before the hub does.
   func recordReceived(_ frame: [UInt8], of peer: SimulatedPeer) {
     let tag = peer.session.identity.tag
-    // If its session has ended, nothing that it sends before another hello counts.
+    // If its session has ended, nothing that it sends before another hello context.counts.
     if !isLiving(tag) {
       forget(tag)
       received.comingBack[tag] = nil
     }
-    received.last[tag] = now
+    received.last[tag] = context.now
     guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
     switch kind {
     case .hello, .join, .leave, .approval, .awaitApplied: break
@@ -87,14 +88,16 @@ extension World {
     guard let (header, message) = try? PeerMessage.decode(frame) else { return }
     switch message {
     case .hello:
-      if ephemeral?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInEphemeralModel] += 1 }
-      received.hello[tag] = now
+      if ephemeral?.present.contains(where: { $0.value.tag == tag }) == true {
+        context.counts[.keptInEphemeralModel] += 1
+      }
+      received.hello[tag] = context.now
       received.session[tag] = header.session
-      if received.inModel[tag] != nil { received.comingBack[tag] = now }
+      if received.inModel[tag] != nil { received.comingBack[tag] = context.now }
       forget(tag)
     case .join(let joins) where read({ $0.hasOpenSession(header.session) }) == true:
       for join in joins where join.form == .model {
-        if join.name == modelNames[0] { received.inModel[tag] = received.inModel[tag] ?? now }
+        if join.name == context.modelNames[0] { received.inModel[tag] = received.inModel[tag] ?? context.now }
         if join.name == ephemeral?.name { received.inEphemeralModel.insert(tag) }
       }
     case .leave(let leave):
@@ -102,7 +105,7 @@ extension World {
       if leave.topics.isEmpty { return forget(tag) }
       for topic in leave.topics {
         let name = topicNames[topic]
-        if name == modelNames[0] {
+        if name == context.modelNames[0] {
           received.inModel[tag] = nil
           received.comingBack[tag] = nil
           received.served[tag] = nil
@@ -124,13 +127,13 @@ extension World {
 
   /// Whether the hub must not have taken it for gone.
   func isLiving(_ tag: Tag) -> Bool {
-    received.last[tag].map { now < $0 + UInt64(profile.leaseMilliseconds) } ?? false
+    received.last[tag].map { context.now < $0 + UInt64(context.profile.leaseMilliseconds) } ?? false
   }
 
   /// Inspects a frame that leaves the hub.
   func look(
     _ frame: UnsafeRawBufferPointer, _ kind: HubMessageKind, to destination: HubOutput.Destination
-  ) throws(Broken) {
+  ) throws(Violation) {
     switch kind {
     case .commits where ephemeral != nil: break
     case .joined, .approve, .awaited: break
@@ -142,10 +145,10 @@ extension World {
       guard case .publish = destination, let name = ephemeral?.name,
         topicNames[header.topic] == name
       else { return }
-      if ephemeral?.moves(to: header.topic) == true { counts[.renumberedEphemeralModel] += 1 }
+      if ephemeral?.moves(to: header.topic) == true { context.counts[.renumberedEphemeralModel] += 1 }
       try apply(group)
     case .joined(let joined):
-      guard joined.model == modelNames[0], case .connection(let connection) = destination,
+      guard joined.model == context.modelNames[0], case .connection(let connection) = destination,
         let peer = peers.first(where: { $0.hubSide == Int(connection) })
       else { return }
       let tag = peer.session.identity.tag
@@ -156,14 +159,14 @@ extension World {
     }
   }
 
-  func checkEphemeralAndBarriers() throws(Broken) {
+  func checkEphemeralAndBarriers() throws(Violation) {
     try checkEphemeralModelHealed()
     try checkBarriersOver()
   }
 
   /// Whether a feature needs more time to end than a history without it.
   var needsMoreTime: Bool {
-    if profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
+    if context.profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
     guard let ephemeral, hub != nil else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.present.contains { field, held in

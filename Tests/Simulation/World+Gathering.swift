@@ -5,15 +5,15 @@ import BindingProtocol
 extension World {
   /// Writes a unique word into a text, or a unique number into a list.
   /// - Returns: false if the history has enough of them.
-  func gather(_ peer: Int, in model: Int) throws(Broken) -> Bool {
-    guard gatheredCount < profile.mostGathered else { return false }
+  func gather(_ peer: Int, in model: Int) throws(Violation) -> Bool {
+    guard gatheredCount < context.profile.mostGathered else { return false }
     let element = gatheredCount
     gatheredCount += 1
-    let field = [SimulatedField.text, SimulatedField.union, SimulatedField.list][chance.below(3)]
+    let field = [SimulatedField.text, SimulatedField.union, SimulatedField.list][context.chance.below(3)]
     let name = SimulatedField.names[field]
-    let shown = peers[peer].session.shown(modelNames[model], name)
+    let shown = peers[peer].session.shown(context.modelNames[model], name)
     var elements = SimulatedField.elements(of: shown)
-    elements.insert(element, at: chance.below(elements.count + 1))
+    elements.insert(element, at: context.chance.below(elements.count + 1))
     switch field {
     case SimulatedField.text:
       try write(
@@ -34,33 +34,34 @@ extension World {
   /// Asks a peer's application to merge two lists; it answers immediately or after a while.
   func ask(
     _ question: MergeQuestion, of id: WriteID, in name: String, _ peer: SimulatedPeer
-  ) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: name), let questions = peer.unacknowledged[id]?.questions else {
+  ) throws(Violation) {
+    guard let model = context.modelNames.firstIndex(of: name), let questions = peer.unacknowledged[id]?.questions else {
       return
     }
     peer.unacknowledged[id]?.questions = questions + 1
     // It is asked again only if another write came meanwhile, or if its number was used up.
     if questions > oracle.listsWritten[model] + losses {
-      throw broken(
+      throw Violation(
         .boundedMerges,
         "p\(peer.index) was asked \(questions + 1) times what becomes of write \(id.rawValue); "
           + "its field was written \(oracle.listsWritten[model]) times")
     }
-    agenda.add(
-      .merge(peer: peer.index, run: peer.run, id, model: model, question), at: now + chance.within(0...profile.pace))
+    context.agenda.add(
+      .merge(peer: peer.index, run: peer.run, id, model: model, question),
+      at: context.now + context.chance.within(0...context.profile.pace))
   }
 
-  func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Broken) {
+  func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Violation) {
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.merge(peer: index, run: peer.run, id, model: model, question), at: now + 100)
+      return context.agenda.add(.merge(peer: index, run: peer.run, id, model: model, question), at: context.now + 100)
     }
-    counts[.listMerged] += 1
+    context.counts[.listMerged] += 1
     let base = SimulatedField.elements(of: question.base)
     let theirs = SimulatedField.elements(of: question.theirs)
     let mine = SimulatedField.elements(of: question.mine).filter { !base.contains($0) && !theirs.contains($0) }
-    let value = chance.perMille(50) ? nil : SimulatedField.list(of: theirs + mine)
-    record("p\(index) makes \(describe(value)) of write \(id.rawValue) and \(describe(question.theirs))")
+    let value = context.chance.perMille(50) ? nil : SimulatedField.list(of: theirs + mine)
+    context.record("p\(index) makes \(describe(value)) of write \(id.rawValue) and \(describe(question.theirs))")
     peer.session.merged(id, question, into: value, now: peerNow(index))
     try settle(index)
   }
@@ -68,20 +69,20 @@ extension World {
   /// A committed write contains everything that it put in, and what it superseded.
   func checkGathered(
     _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
-  ) throws(Broken) {
+  ) throws(Violation) {
     guard !write.gathered.isEmpty else { return }
     for (field, element) in write.gathered {
       let value = entry.change(of: field) ?? nil
       guard !SimulatedField.elements(of: value).contains(element) else { continue }
-      throw broken(
+      throw Violation(
         .lossless,
         "\(what()) was acknowledged at version \(point.version), which has no \(element): \(describe(value))")
     }
     if let original = write.original, let value = entry.change(of: write.gathered[0].field), value != original,
       write.gathered[0].field == SimulatedField.text
     {
-      counts[.textMerged] += 1
+      context.counts[.textMerged] += 1
     }
-    if write.original == nil { counts[.unionGrown] += 1 }
+    if write.original == nil { context.counts[.unionGrown] += 1 }
   }
 }

@@ -4,42 +4,44 @@ import BindingProtocol
 
 extension World {
   /// After everything has healed, all replicas equal the hub's, and nothing is pending.
-  func checkHealed() throws(Broken) {
+  func checkHealed() throws(Violation) {
     for peer in peers where !peer.isOver {
       guard peer.session.phase == .live else {
-        throw broken(.convergence, "p\(peer.index) is \(peer.session.phase) after all has healed")
+        throw Violation(.convergence, "p\(peer.index) is \(peer.session.phase) after all has healed")
       }
       if let (id, write) = peer.unacknowledged.first {
-        throw broken(
+        throw Violation(
           .convergence,
-          "write \(id.rawValue) of p\(peer.index) to \(modelNames[write.model]) has no outcome after all has healed")
+          "write \(id.rawValue) of p\(peer.index) to \(context.modelNames[write.model]) "
+            + "has no outcome after all has healed"
+        )
       }
-      for (index, model) in modelNames.enumerated() {
+      for (index, model) in context.modelNames.enumerated() {
         guard let head = hub?.head(of: model) else { continue }
         let mine = peer.session.version(of: model)
         guard mine.version == head.version, mine.epoch == hub?.epoch else {
-          throw broken(
+          throw Violation(
             .convergence,
             "p\(peer.index) has version \(mine.version) of \(model) in epoch \(mine.epoch >> 32), "
               + "the hub \(head.version) in \((hub?.epoch ?? 0) >> 32)"
           )
         }
         guard peer.session.digest(of: model) == head.digest else {
-          throw broken(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
+          throw Violation(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
         }
-        if profile.joinsPrefix, peer.successor == nil, !peer.announced[index],
+        if context.profile.joinsPrefix, peer.successor == nil, !peer.announced[index],
           head.version > oracle.floor.version
         {
-          throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")
+          throw Violation(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")
         }
       }
       try checkNothingParted(peer)
       if peer.session.unconfirmed > 0 {
-        throw broken(.convergence, "p\(peer.index) still counts unconfirmed writes")
+        throw Violation(.convergence, "p\(peer.index) still context.counts unconfirmed writes")
       }
     }
     for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
-    if profile.hasEphemeralOrBarriers { try checkEphemeralAndBarriers() }
-    if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
+    if context.profile.hasEphemeralOrBarriers { try checkEphemeralAndBarriers() }
+    if divergences > 0 { throw Violation(.trueReplica, "a replica diverged from the hub at the same version") }
   }
 }

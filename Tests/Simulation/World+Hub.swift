@@ -4,7 +4,7 @@ import BindingProtocol
 
 /// The hub's process in the world.
 extension World {
-  var hubTime: HubTime { HubTime(monotonic: now, wall: 1_700_000_000_000 + now) }
+  var hubTime: HubTime { HubTime(monotonic: context.now, wall: context.wall) }
 
   /// Reads the hub without copying it; nil while there is no hub.
   func read<Result>(_ look: (inout HubMachine) -> Result) -> Result? {
@@ -23,7 +23,7 @@ extension World {
     read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
   }
 
-  func handleAtHub(_ event: Event) throws(Broken) {
+  func handleAtHub(_ event: Event) throws(Violation) {
     if isHubPaused {
       switch event {
       case .hubGoesOn(let run): if run == hubRun { return try hubGoesOn() }
@@ -39,35 +39,35 @@ extension World {
     case .reload(let run, let model): if hub != nil, hubRun == run { try reload(model) }
     case .tickHub(let run):
       guard hubRun == run, var due = read({ $0.nextDeadline }) else { return }
-      if due <= now, !isHubPaused {
+      if due <= context.now, !isHubPaused {
         try tickHub(isAfterPause: false)
-        due = read { $0.nextDeadline } ?? now
+        due = read { $0.nextDeadline } ?? context.now
       }
-      agenda.add(.tickHub(run), at: max(now + 1, min(due, now + 250)))
+      context.agenda.add(.tickHub(run), at: max(context.now + 1, min(due, context.now + 250)))
     default: break
     }
   }
 
-  private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Broken) {
+  private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Violation) {
     guard hub != nil, peers[peer].hubSide == generation else { return }
-    counts[.delivered] += 1
-    peers[peer].receivedAt = now
-    record("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
+    context.recordDelivered(frame)
+    peers[peer].receivedAt = context.now
+    context.record("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
-    if profile.hasEphemeralOrBarriers { recordReceived(frame, of: peers[peer]) }
+    if context.profile.hasEphemeralOrBarriers { recordReceived(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
-      let now = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
-      recordOffer(frame, of: peers[peer], wasAccepted: now == passedOver)
+      let after = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+      recordOffer(frame, of: peers[peer], wasAccepted: after == passedOver)
     }
     try settleHub()
     received.leaving = nil
   }
 
-  private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
+  private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Violation) {
     guard hub != nil, peers[peer].hubSide == generation else { return }
     if let published = World.topic(of: topic) {
       peers[peer].topics.removeAll { $0 == published }
@@ -84,56 +84,56 @@ extension World {
   }
 
   /// R16: only silence ends a session, and the hub never blames a peer for a pause of its own.
-  private func tickHub(isAfterPause: Bool) throws(Broken) {
+  private func tickHub(isAfterPause: Bool) throws(Violation) {
     let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
     for peer in before where hub != nil && !hasSession(peers[peer]) {
-      if isAfterPause || now < peers[peer].receivedAt + UInt64(profile.leaseMilliseconds) {
-        throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].receivedAt) ms")
+      if isAfterPause || context.now < peers[peer].receivedAt + UInt64(context.profile.leaseMilliseconds) {
+        throw Violation(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].receivedAt) ms")
       }
     }
     try settleHub()
   }
 
-  func startHub() throws(Broken) {
+  func startHub() throws(Violation) {
     hubRun += 1
-    let isProven = hubRun == 1 || profile.isDurable && !isTailLost
+    let isProven = hubRun == 1 || context.profile.isDurable && !isTailLost
     if !isProven || hubRun == 1 { epoch += 1 << 32 | 1 }
     if !isProven { losses += 1 }
-    if !profile.isDurable { log.removeAll() }
+    if !context.profile.isDurable { log.removeAll() }
     if !isProven { oracle.claims.begin() }
     oracle.begin(epoch, with: log)
     isTailLost = false
     topicNames.removeAll()
     var configuration = HubConfiguration()
     configuration.name = "simulated"
-    configuration.leaseMilliseconds = profile.leaseMilliseconds
-    if profile.forgetsSoon { configuration.maxIdentities = 1 }
-    configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
-    configuration.limits.chunkBytes = profile.chunkBytes
-    configuration.maxDeletedNames = profile.maxDeletedNames
+    configuration.leaseMilliseconds = context.profile.leaseMilliseconds
+    if context.profile.forgetsSoon { configuration.maxIdentities = 1 }
+    configuration.limits.maxUnacknowledged = context.profile.maxUnacknowledged
+    configuration.limits.chunkBytes = context.profile.chunkBytes
+    configuration.maxDeletedNames = context.profile.maxDeletedNames
     let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubRun), tailProven: isProven, floor: oracle.floor)
-    var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
+    var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: context.chance.next())
     for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
       do {
         try hub.restore(try stored(model))
       } catch {
-        throw broken(.order, "\(error)")
+        throw Violation(.order, "\(error)")
       }
     }
     self.hub = hub
     resetHubObservations()
     hubOutput.removeAll()
     checkedFrames = 0
-    agenda.add(.tickHub(hubRun), at: now + 1)
+    context.agenda.add(.tickHub(hubRun), at: context.now + 1)
     if !isProven { awaitForgedOffer() }
-    record("hub starts, run \(hubRun), epoch \(epoch >> 32)")
-    if hubRun > 1, profile.impostors > 0 { try impersonateFirst() }
+    context.record("hub starts, run \(hubRun), epoch \(epoch >> 32)")
+    if hubRun > 1, context.profile.impostors > 0 { try impersonateFirst() }
   }
 
-  func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
-    record("hub crashes")
-    counts[.hubCrash] += 1
+  func crashHub(losingUnnoticed: Bool = false) throws(Violation) {
+    context.record("hub crashes")
+    context.counts[.hubCrash] += 1
     if let counters = hub?.counters { add(counters) }
     hub = nil
     isHubPaused = false
@@ -143,18 +143,18 @@ extension World {
       breakConnection(index)
       try settle(index)
     }
-    agenda.add(.startHub, at: now + chance.within(50...1_500))
+    context.agenda.add(.startHub, at: context.now + context.chance.within(50...1_500))
   }
 
   func pauseHub() {
-    record("the hub is stopped")
-    counts[.hubPause] += 1
+    context.record("the hub is stopped")
+    context.counts[.hubPause] += 1
     isHubPaused = true
-    agenda.add(.hubGoesOn(hubRun: hubRun), at: now + chance.within(3_100...6_000))
+    context.agenda.add(.hubGoesOn(hubRun: hubRun), at: context.now + context.chance.within(3_100...6_000))
   }
 
-  private func hubGoesOn() throws(Broken) {
-    record("the hub goes on")
+  private func hubGoesOn() throws(Violation) {
+    context.record("the hub goes on")
     isHubPaused = false
     try tickHub(isAfterPause: true)
     let inbox = hubInbox
@@ -163,7 +163,7 @@ extension World {
   }
 
   /// Passes decided batches to the store, returns the results to the hub, and sends the frames.
-  func settleHub() throws(Broken) {
+  func settleHub() throws(Violation) {
     guard hub != nil else { return }
     hub?.finishDrain(time: hubTime, into: &hubOutput)
     repeat {
@@ -204,8 +204,8 @@ extension World {
   private func beginNewEpoch() {
     guard let new = hubOutput.newEpoch else { return }
     hubOutput.newEpoch = nil
-    record("the hub believes that commits are missing: epoch \(new >> 32)")
-    counts[.provenLoss] += 1
+    context.record("the hub believes that commits are missing: epoch \(new >> 32)")
+    context.counts[.provenLoss] += 1
     // The proof may have been a lie: then nothing is lost, yet the hub behaves as if something were.
     losses = max(losses, 1)
     epoch = new
@@ -213,19 +213,19 @@ extension World {
   }
 
   func add(_ counters: HubCounters) {
-    counts[.repeated] += counters.repeats
-    counts[.routedJoin] += counters.routedJoins
-    counts[.recoveredField] += counters.recoveredFields
-    counts[.jump] += counters.jumps
-    counts[.raisedLastDecided] += counters.raisedMarks
-    counts[.expiredLease] += counters.expiredLeases
-    counts[.movedBatch] += counters.movedBatches
-    counts[.unknownBatch] += counters.unknownBatches
-    counts[.fullStore] += counters.fullAppends
-    counts[.deltaServed] += counters.deltas
-    counts[.snapshotServed] += counters.snapshots
-    counts[.expiredAtHub] += counters.expired
-    counts[.removedModel] += counters.removedModels
-    counts[.renumberedModel] += counters.renumberedModels
+    context.counts[.repeated] += counters.repeats
+    context.counts[.routedJoin] += counters.routedJoins
+    context.counts[.recoveredField] += counters.recoveredFields
+    context.counts[.jump] += counters.jumps
+    context.counts[.raisedLastDecided] += counters.raisedMarks
+    context.counts[.expiredLease] += counters.expiredLeases
+    context.counts[.movedBatch] += counters.movedBatches
+    context.counts[.unknownBatch] += counters.unknownBatches
+    context.counts[.fullStore] += counters.fullAppends
+    context.counts[.deltaServed] += counters.deltas
+    context.counts[.snapshotServed] += counters.snapshots
+    context.counts[.expiredAtHub] += counters.expired
+    context.counts[.removedModel] += counters.removedModels
+    context.counts[.renumberedModel] += counters.renumberedModels
   }
 }

@@ -34,17 +34,18 @@ extension World {
   }
 
   func awaitLie() {
-    guard !lies.isEmpty, isChaos else { return }
-    agenda.add(.besides(.lie), at: now + lieChance.within(20...1_500))
+    guard !lies.isEmpty, context.isChaos else { return }
+    context.agenda.add(.besides(.lie), at: context.now + lieChance.within(20...1_500))
   }
 
-  func lie() throws(Broken) {
+  func lie() throws(Violation) {
     defer { awaitLie() }
     // In a quiet time no peer writes.
-    guard hub != nil, !isHubPaused, !isQuiet, let lie = lies.isEmpty ? nil : lies[lieChance.below(lies.count)] else {
+    guard hub != nil, !isHubPaused, !context.isQuiet, let lie = lies.isEmpty ? nil : lies[lieChance.below(lies.count)]
+    else {
       return
     }
-    counts[.lied] += 1
+    context.counts[.lied] += 1
     switch lie {
     case .stolenTag: try stealTag()
     case .forgedOffer: try forgeOffer()
@@ -65,27 +66,28 @@ extension World {
       identity: identity, session: lieChance.next() | 1, connection: 1 << 41 + lieChance.next() % (1 << 30))
   }
 
-  private func send(_ bytes: [UInt8], _ liar: Liar) throws(Broken) {
+  private func send(_ bytes: [UInt8], _ liar: Liar) throws(Violation) {
     guard hub != nil else { return }
     bytes.withUnsafeBytes { hub?.receive($0, on: liar.connection, time: hubTime, into: &hubOutput) }
     try settleHub()
   }
 
-  private func send(_ message: PeerMessage, _ liar: Liar) throws(Broken) {
+  private func send(_ message: PeerMessage, _ liar: Liar) throws(Violation) {
     var start = StartNumber(hubRun)
     if case .hello = message { start = 0 }
     try send(message.encode(session: liar.session, start: start), liar)
   }
 
   /// Says hello and joins a model; nil if the hub then has no such model.
-  private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
+  private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Violation) -> (model: Int, topic: Topic)?
+  {
     try send(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
-    let model = lieChance.below(modelNames.count)
-    try send(.join([Join(request: 1, model: modelNames[model], unacknowledged: unacknowledged)]), liar)
+    let model = lieChance.below(context.modelNames.count)
+    try send(.join([Join(request: 1, model: context.modelNames[model], unacknowledged: unacknowledged)]), liar)
     return topic(of: model).map { (model, $0) }
   }
 
-  private func goAway(_ liar: Liar) throws(Broken) {
+  private func goAway(_ liar: Liar) throws(Violation) {
     if lieChance.perMille(500) { try send(.leave(Leave()), liar) }
     hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
     try settleHub()
@@ -99,14 +101,14 @@ extension World {
   // MARK: The lies
 
   /// R9: no client speaks for another: the victim's session goes on undisturbed.
-  private func stealTag() throws(Broken) {
+  private func stealTag() throws(Violation) {
     let victim = peers[lieChance.below(peers.count)]
     let liar = makeLiar()
     let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
-    record("a liar says hello as p\(victim.index), and speaks in its session")
+    context.record("a liar says hello as p\(victim.index), and speaks in its session")
     try send(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
-    let index = lieChance.below(modelNames.count)
-    try send(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
+    let index = lieChance.below(context.modelNames.count)
+    try send(.join([Join(request: 1, model: context.modelNames[index], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: index) else { return }
     let next = oracle.lastDecided(of: stolen.tag, in: index) + 1
     let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofImpostor)
@@ -115,25 +117,25 @@ extension World {
     let wasThere = hasSession(victim)
     let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
     for message in [
-      .join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), .propose([proposal]),
+      .join([Join(request: 1, model: context.modelNames[index], unacknowledged: 1_000)]), .propose([proposal]),
       .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
     ] as [PeerMessage] where inItsName.session != 0 {
       try send(message, inItsName)
     }
     if wasThere, !hasSession(victim) {
-      throw broken(.lease, "a liar that spoke in its session ended that of p\(victim.index)")
+      throw Violation(.lease, "a liar that spoke in its session ended that of p\(victim.index)")
     }
   }
 
   /// Claims to be ahead in the present epoch: that proves a loss, once in a start. The hub may then ask for its
   /// replica.
-  private func claimPresent() throws(Broken) {
+  private func claimPresent() throws(Violation) {
     let liar = makeLiar()
-    record("a liar is ahead in the present epoch")
+    context.record("a liar is ahead in the present epoch")
     guard let (model, topic) = try enter(liar) else { return }
     let version: Version = [4, 400, 1 << 52][lieChance.below(3)]
     let old = epoch
-    try send(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
+    try send(.join([Join(request: 2, model: context.modelNames[model], epoch: old, version: version)]), liar)
     let field = OfferedField(
       name: SimulatedField.names[lieChance.below(SimulatedField.plain)], version: version,
       origin: liar.identity.origin, number: .max, time: .max, value: Oracle.forged)
@@ -143,10 +145,10 @@ extension World {
     try goAway(liar)
   }
 
-  private func numberFar() throws(Broken) {
+  private func numberFar() throws(Violation) {
     let liar = makeLiar()
     let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][lieChance.below(5)]
-    record("a liar counts from \(far)")
+    context.record("a liar context.counts from \(far)")
     guard let (_, topic) = try enter(liar, unacknowledged: far) else { return }
     for number in [far, .max, 1, far] as [ProposalNumber] {
       let proposal = NumberedProposal(
@@ -158,9 +160,9 @@ extension World {
     try goAway(liar)
   }
 
-  private func writeReserved() throws(Broken) {
+  private func writeReserved() throws(Violation) {
     let liar = makeLiar()
-    record("a liar writes what nobody may")
+    context.record("a liar writes what nobody may")
     guard let (_, topic) = try enter(liar) else { return }
     for (index, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
       // A frame with an invalid name ends the session; the next frames belong to no session.
@@ -170,9 +172,9 @@ extension World {
     try goAway(liar)
   }
 
-  private func speakBadly() throws(Broken) {
+  private func speakBadly() throws(Violation) {
     let liar = makeLiar()
-    record("a liar speaks badly")
+    context.record("a liar speaks badly")
     guard let (_, topic) = try enter(liar) else { return }
     let ahead = WireCondition(epoch: epoch + 1 << 32, version: 1 << 60, field: .name("a"))
     let beyond = WireCondition(epoch: epoch, version: .max, field: .id(7))
@@ -202,7 +204,7 @@ extension World {
   }
 
   /// Adds an identity with a last decided number that never returns.
-  private func comeAndGo() throws(Broken) {
+  private func comeAndGo() throws(Violation) {
     let liar = makeLiar()
     guard let (_, topic) = try enter(liar) else { return }
     try send(.propose([NumberedProposal(topic: topic, number: 1, operations: [forged()])]), liar)

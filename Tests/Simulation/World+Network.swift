@@ -12,34 +12,36 @@ extension World {
       if isOfModel {
         modelFrames += 1
         // The probe at the end already loses as much as the protocol tolerates.
-        if profile.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
+        if context.profile.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
       }
-      if isChaos, now < peer.deafUntil || chance.perMille(profile.lostFrames) { copies = 0 }
-      if isChaos, copies == 1, chance.perMille(profile.repeatedFrames) { copies = 2 }
+      if context.isChaos, context.now < peer.deafUntil || context.chance.perMille(context.profile.lostFrames) {
+        copies = 0
+      }
+      if context.isChaos, copies == 1, context.chance.perMille(context.profile.repeatedFrames) { copies = 2 }
     }
-    if copies == 0 { counts[.lostFrame] += 1 }
+    if copies == 0 { context.counts[.lostFrame] += 1 }
     for _ in 0..<copies {
-      let delay = chance.within(1...(isPublished ? profile.publishDelay : profile.requestDelay))
-      let time = max(now + delay, isPublished ? peer.lastPublishArrival : peer.lastRequestArrival)
+      let delay = context.chance.within(1...(isPublished ? context.profile.publishDelay : context.profile.requestDelay))
+      let time = max(context.now + delay, isPublished ? peer.lastPublishArrival : peer.lastRequestArrival)
       if isPublished { peer.lastPublishArrival = time } else { peer.lastRequestArrival = time }
-      agenda.add(
+      context.agenda.add(
         .toPeer(peer: peer.index, generation: peer.generation, frame: frame, isPublished: isPublished),
         at: time)
     }
   }
 
   private func sendUp(_ entry: Event, of peer: SimulatedPeer, isPublish: Bool) {
-    let delay = chance.within(1...(isPublish ? profile.publishDelay : profile.requestDelay))
-    let time = max(now + delay, isPublish ? peer.lastSubscriptionArrival : peer.lastUpArrival)
+    let delay = context.chance.within(1...(isPublish ? context.profile.publishDelay : context.profile.requestDelay))
+    let time = max(context.now + delay, isPublish ? peer.lastSubscriptionArrival : peer.lastUpArrival)
     if isPublish { peer.lastSubscriptionArrival = time } else { peer.lastUpArrival = time }
-    agenda.add(entry, at: time)
+    context.agenda.add(entry, at: time)
   }
 
   /// Queues a frame for a stopped process. Published frames beyond `queueFrames` are dropped silently.
   func queue(_ frame: [UInt8], _ generation: Int, for peer: SimulatedPeer, isPublished: Bool) {
     if isPublished {
-      guard peer.publishedInInbox < profile.queueFrames else {
-        counts[.queueOverflow] += 1
+      guard peer.publishedInInbox < context.profile.queueFrames else {
+        context.counts[.queueOverflow] += 1
         return
       }
       peer.publishedInInbox += 1
@@ -50,19 +52,19 @@ extension World {
   /// Cuts one direction of a peer's connections for a while: either no published frame arrives at the peer, or no
   /// frame of the peer arrives at the hub, which ends with a broken connection.
   func cutOneWay(_ peer: SimulatedPeer) {
-    counts[.oneWayCut] += 1
-    let end = now + chance.within(500...6_000)
-    if chance.perMille(500) {
-      record("p\(peer.index) hears nothing of what is published")
+    context.counts[.oneWayCut] += 1
+    let end = context.now + context.chance.within(500...6_000)
+    if context.chance.perMille(500) {
+      context.record("p\(peer.index) hears nothing of what is published")
       peer.deafUntil = end
     } else {
-      record("nothing that p\(peer.index) says arrives")
+      context.record("nothing that p\(peer.index) says arrives")
       peer.muteUntil = end
-      agenda.add(.endMute(peer: peer.index, generation: peer.generation), at: end)
+      context.agenda.add(.endMute(peer: peer.index, generation: peer.generation), at: end)
     }
   }
 
-  func endMute(_ peer: Int, _ generation: Int) throws(Broken) {
+  func endMute(_ peer: Int, _ generation: Int) throws(Violation) {
     peers[peer].muteUntil = 0
     guard peers[peer].generation == generation else { return }
     breakConnection(peer)
@@ -84,14 +86,14 @@ extension World {
     peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
   }
 
-  func connect(_ peer: Int, _ generation: Int) throws(Broken) {
+  func connect(_ peer: Int, _ generation: Int) throws(Violation) {
     guard peers[peer].generation == generation else { return }
     guard hub != nil else {
       peers[peer].generation += 1
       peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
       return try settle(peer)
     }
-    counts[.connected] += 1
+    context.counts[.connected] += 1
     peers[peer].hubSide = generation
     peers[peer].isConnected = true
     peers[peer].topics.removeAll()
@@ -100,9 +102,9 @@ extension World {
   }
 
   /// Performs a session's actions and checks its updates against the oracle.
-  func settle(_ index: Int) throws(Broken) {
+  func settle(_ index: Int) throws(Violation) {
     let peer = peers[index]
-    peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
+    peer.session.finishDrain(now: context.now + peer.clockOffset, into: &peer.output)
     if !peer.output.actions.isEmpty {
       // An action may call `settle` again: the nested call finds no spare output and makes its own.
       var output = PeerOutput()
@@ -118,19 +120,19 @@ extension World {
     if !peer.acknowledged.isEmpty { try checkAcknowledged(peer) }
   }
 
-  private func carryOut(_ action: PeerAction, of peer: SimulatedPeer) throws(Broken) {
+  private func carryOut(_ action: PeerAction, of peer: SimulatedPeer) throws(Violation) {
     switch action {
     case .open(let pause):
       if peer.isConnected { breakQuietly(peer) }
-      agenda.add(.connect(peer: peer.index, generation: peer.generation), at: now + pause + 1)
+      context.agenda.add(.connect(peer: peer.index, generation: peer.generation), at: context.now + pause + 1)
     case .send(let frame):
       guard peer.isConnected else { return }
       peer.sessionOnTheWire = PeerHeader.session(
         ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
-      if profile.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
+      if context.profile.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
       if frame[0] == PeerMessageKind.offer.rawValue { try checkOffer(frame, of: peer) }
-      if profile.forgedOffers > 0, frame[0] == PeerMessageKind.propose.rawValue { recordSent(frame, by: peer) }
-      if now < peer.muteUntil { return }
+      if context.profile.forgedOffers > 0, frame[0] == PeerMessageKind.propose.rawValue { recordSent(frame, by: peer) }
+      if context.now < peer.muteUntil { return }
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):
       subscribe(sessionTopic, true, peer)
@@ -149,14 +151,14 @@ extension World {
       }
     case .notice(let notice): count(notice, of: peer.index)
     case .retryLater(_, _, let code):
-      counts[code == .busy && profile.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1
+      context.counts[code == .busy && context.profile.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
     case .approve(_, let request): ask(request, peer)
     case .awaited(let id, let end): try ended(id, end, peer)
     case .keep(let entry): keep(entry, of: peer.index)
     case .announced(_, let model, _, _):
-      counts[.announced] += 1
-      if let index = modelNames.firstIndex(of: model) { peer.announced[index] = true }
+      context.counts[.announced] += 1
+      if let index = context.modelNames.firstIndex(of: model) { peer.announced[index] = true }
     case .listed, .phase, .pong, .close: break
     }
   }

@@ -20,7 +20,7 @@ extension World {
   }
 
   /// A peer that offers its replica reports every number that it was shown.
-  func checkOffer(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
+  func checkOffer(_ frame: [UInt8], of peer: SimulatedPeer) throws(Violation) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
     }
@@ -30,9 +30,10 @@ extension World {
     var highest: [Tag: ProposalNumber] = [:]
     for seen in peer.offering { highest[seen.tag] = max(highest[seen.tag] ?? 0, seen.number) }
     for (tag, number) in peer.saw[model] where highest[tag] ?? 0 < number {
-      throw broken(
+      throw Violation(
         .exactlyOnce,
-        "p\(peer.index) has seen proposal \(number) of \(tag.short) in \(modelNames[model]) and offers its replica as "
+        "p\(peer.index) has seen proposal \(number) of \(tag.short) in \(context.modelNames[model]) "
+          + "and offers its replica as "
           + "if it had seen \(highest[tag] ?? 0)")
     }
   }
@@ -46,24 +47,27 @@ extension World {
 
   /// A hub that has lost commits has started: an impostor may be there before the peers.
   func awaitForgedOffer() {
-    guard profile.forgedOffers > 0, isChaos, lieChance.perMille(profile.forgedOffers) else { return }
-    agenda.add(.besides(.forgeOffer(hubRun: hubRun)), at: now + lieChance.within(1...1_500))
+    guard context.profile.forgedOffers > 0, context.isChaos, lieChance.perMille(context.profile.forgedOffers) else {
+      return
+    }
+    context.agenda.add(.besides(.forgeOffer(hubRun: hubRun)), at: context.now + lieChance.within(1...1_500))
   }
 
   /// Offers a replica that never existed: in others' names and numbers, with reserved field names.
-  func forgeOffer() throws(Broken) {
+  func forgeOffer() throws(Violation) {
     guard hub != nil, !isHubPaused else { return }
     let connection: ConnectionID = 1 << 41 + lieChance.next() % 1_000
     let identity = Identity(secret: Secret(high: 3, low: lieChance.next()), name: "impostor")
     oracle.claims.liars.insert(identity.tag)
     let session = lieChance.next() | 1
-    let model = lieChance.below(modelNames.count)
+    let model = lieChance.below(context.modelNames.count)
     // A hub believes an offer of the present epoch once; that is a lie of its own.
     let offeredEpochs: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
     let offeredEpoch = offeredEpochs[lieChance.perMille(600) ? 0 : lieChance.below(offeredEpochs.count)]
     let version = versions[lieChance.below(versions.count)]
-    record("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
+    context.record(
+      "an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(context.modelNames[model])")
     func send(_ message: PeerMessage, start: StartNumber) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
@@ -71,7 +75,8 @@ extension World {
     }
     let start = StartNumber(hubRun)
     send(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
-    send(.join([Join(request: 1, model: modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
+    send(
+      .join([Join(request: 1, model: context.modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
     guard let topic = topic(of: model) else { return try settleHub() }
     let victim = peers[lieChance.below(peers.count)].session.identity
     let names = [SimulatedField.names[lieChance.below(SimulatedField.plain)], "@peer-0", "@me"]
@@ -88,7 +93,7 @@ extension World {
         Offer(
           request: 1, topic: topic, epoch: offeredEpoch, version: version, chunk: 0, isLast: true, fields: fields,
           numbers: numbers)), start: start)
-    counts[.forgedOffer] += 1
+    context.counts[.forgedOffer] += 1
     try settleHub()
     send(.leave(Leave()), start: start)
     try settleHub()
@@ -107,12 +112,13 @@ extension World {
   }
 
   /// A proposal first sent in this epoch has an outcome, whatever others say of older epochs.
-  func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Broken) {
+  func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Violation) {
     peers[peer].receivedUnknown = true
     guard peers[peer].firstSent[model][number] == epoch else { return }
-    throw broken(
+    throw Violation(
       .outcomeKept,
-      "p\(peer) was told that nobody knows what became of proposal \(number) to \(modelNames[model]), which was first "
+      "p\(peer) was told that nobody knows what became of proposal \(number) to \(context.modelNames[model]), "
+        + "which was first "
         + "sent in this epoch")
   }
 }

@@ -4,39 +4,38 @@ import BindingProtocol
 /// Outboxes that survive a peer's crash: the bytes of the file, and the sessions that send what it holds. Such a
 /// session is a peer of its own in the world, a *carrier*, which belongs to its *successor*.
 extension World {
-  var wall: UInt64 { 1_700_000_000_000 + now }
-
   /// Appends a session's journal entry to the file of its process.
   func keep(_ entry: JournalEntry, of peer: Int) {
     let owner = peers[peer].successor ?? peer
-    peers[owner].book?.append(entry, run: peers[peer].bookRun, wall: wall)
+    peers[owner].book?.append(entry, run: peers[peer].bookRun, wall: context.wall)
   }
 
   /// A killed process leaves its outbox, cut at any byte, as all that its next run has.
-  func crashWithOutbox(_ peer: Int) throws(Broken) {
+  func crashWithOutbox(_ peer: Int) throws(Violation) {
     if let carrier = peers[peer].carrier { end(carrier) }
     // In a quiet time no peer writes, and a record torn late enough is sent.
-    if !isQuiet, chance.perMille(500) { tear(peer) }
+    if !context.isQuiet, context.chance.perMille(500) { tear(peer) }
     let unacknowledged = peers[peer].unacknowledged.ids
     guard let runs = peers[peer].book?.reopen() else {
-      throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
+      throw Violation(.outboxWhole, "p\(peer) cannot read its outbox again")
     }
     let own = runs.first { $0.number == peers[peer].bookRun }
     for id in unacknowledged where own?.writes.contains(where: { $0.id == id }) != true {
-      throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
+      throw Violation(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
-    counts[.restored] += UInt64(runs.reduce(0) { $0 + $1.writes.count })
+    context.counts[.restored] += UInt64(runs.reduce(0) { $0 + $1.writes.count })
   }
 
   /// Makes one more write, whose record the crash cuts off at a random byte before any of it is sent.
   private func tear(_ peer: Int) {
     let proposal = Proposal(operations: [
       FieldOperation(
-        .set, SimulatedField.names[chance.below(SimulatedField.plain)],
-        FieldValue(bytes: Array("\"p\(peer).t\(now)\"".utf8)))
+        .set, SimulatedField.names[context.chance.below(SimulatedField.plain)],
+        FieldValue(bytes: Array("\"p\(peer).t\(context.now)\"".utf8)))
     ])
     var output = PeerOutput()
-    guard (try? peers[peer].session.write(proposal, to: modelNames[0], now: peerNow(peer), into: &output)) != nil
+    guard
+      (try? peers[peer].session.write(proposal, to: context.modelNames[0], now: peerNow(peer), into: &output)) != nil
     else { return }
     peers[peer].session.finishDrain(now: peerNow(peer), into: &output)
     let before = peers[peer].book?.count ?? 0
@@ -44,23 +43,23 @@ extension World {
     // It may have superseded others.
     for case .settled(let id, _, _) in output.actions { peers[peer].unacknowledged.remove(id) }
     let torn = (peers[peer].book?.count ?? 0) - before
-    peers[peer].book?.cut(to: before + chance.below(torn + 1))
+    peers[peer].book?.cut(to: before + context.chance.below(torn + 1))
   }
 
   /// Sends the writes of earlier runs, one run after the other.
-  func carryOn(_ peer: Int) throws(Broken) {
+  func carryOn(_ peer: Int) throws(Violation) {
     peers[peer].carrier = nil
     guard !peers[peer].previousRuns.isEmpty else { return }
     let (run, ids) = peers[peer].previousRuns.removeFirst()
-    let session = Session(resuming: run, seed: chance.next(), now: peerNow(peer), wall: wall)
+    let session = Session(resuming: run, seed: context.chance.next(), now: peerNow(peer), wall: context.wall)
     let index = peers.count
     let carrier = SimulatedPeer(
       index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, run: 0,
-      clockOffset: peers[peer].clockOffset, models: modelNames.count)
+      clockOffset: peers[peer].clockOffset, models: context.modelNames.count)
     carrier.successor = peer
     carrier.bookRun = run.number
     for (write, id) in zip(run.writes, ids) {
-      guard let model = modelNames.firstIndex(of: write.model) else { continue }
+      guard let model = context.modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }
       let mine = SimulatedPeer.Write(
         model: model, fields: World.plainSets(write.proposal), isPlain: false,
@@ -70,12 +69,12 @@ extension World {
     }
     peers.append(carrier)
     peers[peer].carrier = index
-    agenda.add(.tickPeer(peer: index, run: 0), at: now + chance.within(1...400))
+    context.agenda.add(.tickPeer(peer: index, run: 0), at: context.now + context.chance.within(1...400))
     try settle(index)
   }
 
   /// Reports its carrier's progress to the successor.
-  func reportToSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
+  func reportToSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Violation) {
     guard let successor = peers[carrier].successor, peers[successor].carrier == carrier else { return }
     for action in actions {
       switch action {
@@ -83,7 +82,7 @@ extension World {
         guard let mine = peers[carrier].successorIDs[id], let model = peers[carrier].unacknowledged[id]?.model else {
           continue
         }
-        peers[successor].session.carriedSent(mine, of: modelNames[model], as: number)
+        peers[successor].session.carriedSent(mine, of: context.modelNames[model], as: number)
       case .settled(let id, let model, let outcome):
         if let mine = peers[carrier].successorIDs[id] {
           peers[successor].session.carriedEnded(mine, of: model, as: outcome)

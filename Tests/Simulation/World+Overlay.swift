@@ -4,7 +4,7 @@ import BindingProtocol
 /// A replica's overlay, checked against its committed values.
 extension World {
   /// R4, R5: no overlaid write is contained in the committed values, or older than an own write that is.
-  func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
+  func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Violation) {
     // A hub that has forgotten a peer cannot report its writes.
     if peer.snapshot.overlaid.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(update, model, of: peer)
@@ -14,7 +14,7 @@ extension World {
         guard let point = oracle.point(of: value, in: field, of: model), point.epoch == update.epoch,
           point.version <= update.version, mustKnow(number, point, in: field, peer)
         else { continue }
-        throw broken(
+        throw Violation(
           .readYourWrites,
           "write \(id.rawValue) of p\(peer.index) lies over version \(update.version) of \(update.model), "
             + "which holds it"
@@ -29,7 +29,7 @@ extension World {
           (base.id.map { id < $0 } ?? false) && !peer.wasForgotten && !peer.receivedUnknown && write.original == nil
         }
       guard isOlder else { continue }
-      throw broken(
+      throw Violation(
         .readYourWrites,
         "write \(id.rawValue) of p\(peer.index), proposal \(number ?? 0), lies over its own proposal \(base.number) "
           + "in \(update.model)")

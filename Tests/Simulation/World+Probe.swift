@@ -31,40 +31,42 @@ struct Probe {
 
 extension World {
   /// R7: the last change arrives even if two of the three heads are lost too, or all three and a heartbeat.
-  func probeTail() throws(Broken) {
-    let model = chance.below(modelNames.count)
+  func probeTail() throws(Violation) {
+    let model = context.chance.below(context.modelNames.count)
     guard let topic = topic(of: model) else { return }
     // Not the carriers, which only send an earlier run's writes.
     let owners = peers.indices.filter { peers[$0].successor == nil }
-    let index = chance.below(owners.count)
+    let index = context.chance.below(owners.count)
     let (victim, writer) = (owners[index], owners[(index + 1) % owners.count])
-    let losesHeartbeat = chance.perMille(500)
+    let losesHeartbeat = context.chance.perMille(500)
     probe = Probe(
-      peer: victim, topic: topic, heads: losesHeartbeat ? 3 : chance.below(3),
+      peer: victim, topic: topic, heads: losesHeartbeat ? 3 : context.chance.below(3),
       heartbeats: losesHeartbeat ? 1 : 0)
-    record("p\(victim) will not hear of the last change of \(modelNames[model])")
-    try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
-    if profile.barriers > 0, model == 0 {
+    context.record("p\(victim) will not hear of the last change of \(context.modelNames[model])")
+    try write(Proposal(operations: [FieldOperation(.set, "a", context.uniqueValue(of: writer))]), to: model, by: writer)
+    if context.profile.barriers > 0, model == 0 {
       // Until all peers have that change, which takes as long as the deprived peer needs.
-      let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
+      let version = (hub?.head(of: context.modelNames[model])?.version ?? 0) + 1
       try awaitApplied(version, 0, timeout: 10_000, by: writer)
     }
     // The owner may have to approve first.
-    try run(until: now + (profile.hasOwner ? 6_000 : 5_000))
+    try run(until: context.now + (context.profile.hasOwner ? 6_000 : 5_000))
     guard probe?.hasDropped == true else { return }
     let (mine, head) = (
-      peers[victim].session.version(of: modelNames[model]).version, hub?.head(of: modelNames[model])?.version ?? 0
+      peers[victim].session.version(of: context.modelNames[model]).version,
+      hub?.head(of: context.modelNames[model])?.version ?? 0
     )
     guard mine == head else {
-      throw broken(
-        .tail, "p\(victim) still has version \(mine) of \(modelNames[model]) five heartbeats after version \(head)")
+      throw Violation(
+        .tail,
+        "p\(victim) still has version \(mine) of \(context.modelNames[model]) five heartbeats after version \(head)")
     }
-    counts[losesHeartbeat ? .tailAsked : .tailHealed] += 1
+    context.counts[losesHeartbeat ? .tailAsked : .tailHealed] += 1
     probe = nil
     guard let barrier = peers[writer].barriers.values.first else { return }
-    try run(until: now + 1_500)
+    try run(until: context.now + 1_500)
     guard peers[writer].barriers.isEmpty else {
-      throw broken(.barrier, "p\(writer) still waits for version \(barrier.version), which all have")
+      throw Violation(.barrier, "p\(writer) still waits for version \(barrier.version), which all have")
     }
   }
 }

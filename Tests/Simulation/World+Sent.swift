@@ -5,22 +5,22 @@ import BindingProtocol
 /// Frames that leave the hub, checked against the store.
 extension World {
   /// R1, R2: every sent frame describes stored state only.
-  func checkSent() throws(Broken) {
+  func checkSent() throws(Violation) {
     guard hubOutput.frameCount > checkedFrames else { return }
-    var problem: Broken?
+    var problem: Violation?
     var number = 0
     forEachFrame { destination, bytes in
       number += 1
       guard number > checkedFrames, problem == nil, bytes.count > 4 else { return }
-      do throws(Broken) { try check(bytes, to: destination) } catch { problem = error }
+      do throws(Violation) { try check(bytes, to: destination) } catch { problem = error }
     }
     checkedFrames = number
     if let problem { throw problem }
   }
 
-  private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
+  private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Violation) {
     guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
-    if profile.hasEphemeralOrBarriers { try look(frame, kind, to: destination) }
+    if context.profile.hasEphemeralOrBarriers { try look(frame, kind, to: destination) }
     switch kind {
     case .commits:
       var reader = WireReader(frame)
@@ -37,9 +37,9 @@ extension World {
       if case .connection(let id) = destination { peers.firstIndex { $0.hubSide == Int(id) } } else { nil }
     switch message {
     case .catchup(let chunk):
-      if chunk.chunk > 0 { counts[.snapshotInChunks] += 1 }
+      if chunk.chunk > 0 { context.counts[.snapshotInChunks] += 1 }
       if chunk.isLast, let answered = peer.flatMap({ peers[$0].answered[chunk.request] }), chunk.version > answered {
-        counts[.catchupMovedOn] += 1
+        context.counts[.catchupMovedOn] += 1
       }
       try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
     case .head(let head): try check(header.topic, head.epoch, head.version, "a head")
@@ -64,50 +64,52 @@ extension World {
     }
   }
 
-  private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Broken) {
+  private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Violation) {
     guard version > 0, let model = model(of: topic) else { return }
     if oracle.state(.init(model: model, epoch: epoch, version: version)) == nil {
-      throw broken(.storedFirst, "\(what) told version \(version) of \(modelNames[model]) before it was stored")
+      throw Violation(
+        .storedFirst, "\(what) told version \(version) of \(context.modelNames[model]) before it was stored")
     }
   }
 
   /// R8, R13.
-  private func check(_ joined: Joined, to peer: Int) throws(Broken) {
+  private func check(_ joined: Joined, to peer: Int) throws(Violation) {
     let tag = peers[peer].session.identity.tag
-    guard let model = modelNames.firstIndex(of: joined.model) else { return }
+    guard let model = context.modelNames.firstIndex(of: joined.model) else { return }
     let lastDecided = oracle.lastDecided(of: tag, in: model)
     if joined.lastDecided > lastDecided {
-      throw broken(
+      throw Violation(
         .soundJoin, "p\(peer) was told mark \(joined.lastDecided) in \(joined.model), stored is \(lastDecided)")
     }
     if let unacknowledged = peers[peer].asked[joined.request], unacknowledged > lastDecided + 1 {
-      throw broken(
+      throw Violation(
         .soundJoin,
         "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(lastDecided)")
     }
     guard joined.delivery == .published, peers[peer].isConnected else { return }
     if !peers[peer].topics.contains(joined.topic) {
-      throw broken(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
+      throw Violation(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
     }
   }
 
-  private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Broken) {
+  private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Violation) {
     guard let model = model(of: outcome.topic) else { return }
     let tag = peers[peer].session.identity.tag
     var name = Oracle.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
     case .retryLater, .expected: return
     case .unknown:
-      counts[.receivedUnknown] += 1
+      context.counts[.receivedUnknown] += 1
       return try checkUnknown(outcome.number, in: model, to: peer)
     case .committed(let count, let version):
       for offset in 0..<UInt32(count) {
         name = Oracle.Name(model: model, tag: tag, number: outcome.number + offset)
         let point = Oracle.Point(model: model, epoch: epoch, version: version + Version(offset))
         guard let entry = oracle.entry(point), entry.tag == tag, entry.number == name.number else {
-          throw broken(
+          throw Violation(
             .storedFirst,
-            "p\(peer) was told that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
+            "p\(peer) was told that proposal \(name.number) became version \(point.version) of "
+              + "\(context.modelNames[model]), "
               + "which is not stored so")
         }
         countRepeat(of: name, decidedIn: entry.run)
@@ -115,7 +117,7 @@ extension World {
     default:
       let fate = oracle.fates[name]
       guard fate.decision == outcome.kind else {
-        throw broken(
+        throw Violation(
           .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
       }
       countRepeat(of: name, decidedIn: fate.run)
@@ -123,13 +125,13 @@ extension World {
   }
 
   private func countRepeat(of name: Oracle.Name, decidedIn run: Int) {
-    if oracle.fates[name].isSent { counts[.repeatAnswered] += 1 }
+    if oracle.fates[name].isSent { context.counts[.repeatAnswered] += 1 }
     oracle.fates[name].isSent = true
-    if run < hubRun { counts[.repeatAfterRestart] += 1 }
+    if run < hubRun { context.counts[.repeatAfterRestart] += 1 }
   }
 
   /// The index of the model behind a topic of the hub.
   func model(of topic: Topic) -> Int? {
-    topicNames[topic].flatMap { modelNames.firstIndex(of: $0) }
+    topicNames[topic].flatMap { context.modelNames.firstIndex(of: $0) }
   }
 }

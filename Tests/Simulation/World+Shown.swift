@@ -11,15 +11,15 @@ extension World {
   }
 
   /// Where nothing is pending, the shown values equal the committed ones, and observers have received them.
-  func checkNothingParted(_ peer: SimulatedPeer) throws(Broken) {
-    for (model, name) in modelNames.enumerated() {
+  func checkNothingParted(_ peer: SimulatedPeer) throws(Violation) {
+    for (model, name) in context.modelNames.enumerated() {
       for (field, title) in SimulatedField.names.enumerated() {
         let record = peer.read { $0.fieldRecord(name, title) }
         let notified = peer.notified[model][field]
         guard record?.shown != record?.committed || record?.isPending == true || notified != record?.committed else {
           continue
         }
-        throw broken(
+        throw Violation(
           .readYourWrites,
           "p\(peer.index) shows \(title) = \(describe(record?.shown)) of \(name) where nothing waits and "
             + "\(describe(record?.committed)) is committed; its observers were told \(describe(notified))")

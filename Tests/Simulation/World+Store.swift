@@ -6,18 +6,21 @@ import BindingProtocol
 extension World {
   /// Takes what the hub wants stored or reloaded; answers immediately or later.
   /// - Returns: whether anything was answered immediately.
-  func store() throws(Broken) -> Bool {
+  func store() throws(Violation) -> Bool {
     let (batches, models) = (hubOutput.batches, hubOutput.reload)
     if !batches.isEmpty { try checkApproval(batches) }
     hubOutput.batches.removeAll()
     hubOutput.reload.removeAll()
-    if profile.storeDelay > 0 {
+    if context.profile.storeDelay > 0 {
       if !batches.isEmpty {
         underway += batches
-        agenda.add(.append(hubRun: hubRun, batches), at: now + chance.within(1...profile.storeDelay))
+        context.agenda.add(
+          .append(hubRun: hubRun, batches), at: context.now + context.chance.within(1...context.profile.storeDelay))
       }
       for model in models {
-        agenda.add(.reload(hubRun: hubRun, model: model), at: now + chance.within(1...profile.storeDelay))
+        context.agenda.add(
+          .reload(hubRun: hubRun, model: model), at: context.now + context.chance.within(1...context.profile.storeDelay)
+        )
       }
       return false
     }
@@ -26,68 +29,68 @@ extension World {
     return !batches.isEmpty || !models.isEmpty
   }
 
-  func finishAppend(_ batches: [Batch]) throws(Broken) {
+  func finishAppend(_ batches: [Batch]) throws(Violation) {
     underway.removeAll { batches.contains($0) }
     try answer(batches)
     try settleHub()
   }
 
-  func reload(_ model: String) throws(Broken) {
+  func reload(_ model: String) throws(Violation) {
     hub?.reloaded(try stored(model), time: hubTime, into: &hubOutput)
     try settleHub()
   }
 
   /// What the store has of a model, a random part of it compacted.
-  func stored(_ model: String) throws(Broken) -> StoredModel {
+  func stored(_ model: String) throws(Violation) -> StoredModel {
     let all = log.filter { $0.model == model }
     // A removal discards everything before it.
     let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
     // A store has no chunk of a removed model either.
-    guard !batches.isEmpty, chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
-    counts[.loadedCompacted] += 1
-    let count = chance.below(batches.count + 1)
+    guard !batches.isEmpty, context.chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
+    context.counts[.loadedCompacted] += 1
+    let count = context.chance.below(batches.count + 1)
     var chunks: [[UInt8]] = []
     do {
       var compactor = ModelCompactor(model)
       for batch in batches.prefix(count) { try compactor.apply(batch) }
       while let chunk = compactor.nextChunk(ofBytes: 512) { chunks.append(chunk) }
     } catch {
-      throw broken(.order, "\(error)")
+      throw Violation(.order, "\(error)")
     }
     // Some of the compacted batches may still be in the log.
-    return StoredModel(model: model, chunks: chunks, batches: Array(batches.dropFirst(chance.below(count + 1))))
+    return StoredModel(model: model, chunks: chunks, batches: Array(batches.dropFirst(context.chance.below(count + 1))))
   }
 
-  private func answer(_ batches: [Batch]) throws(Broken) {
+  private func answer(_ batches: [Batch]) throws(Violation) {
     var results: [Appended] = []
     for batch in batches { results.append(try append(batch)) }
     hub?.appended(results, of: batches, time: hubTime, into: &hubOutput)
   }
 
-  private func append(_ batch: Batch) throws(Broken) -> Appended {
-    if isChaos, !isQuiet, chance.perMille(profile.movedAppends) {
+  private func append(_ batch: Batch) throws(Violation) -> Appended {
+    if context.isChaos, !context.isQuiet, context.chance.perMille(context.profile.movedAppends) {
       let other = batchOfAnotherHub(for: batch)
-      record("another hub writes version \(other.version) of \(batch.model)")
+      context.record("another hub writes version \(other.version) of \(batch.model)")
       try addToLog(other)
       return .moved([other])
     }
-    if isChaos, chance.perMille(profile.unknownAppends) {
-      record("the store does not know what became of version \(batch.version) of \(batch.model)")
-      if chance.perMille(500) { try addToLog(batch) }
+    if context.isChaos, context.chance.perMille(context.profile.unknownAppends) {
+      context.record("the store does not know what became of version \(batch.version) of \(batch.model)")
+      if context.chance.perMille(500) { try addToLog(batch) }
       return .unknown
     }
-    if isChaos, chance.perMille(profile.fullAppends) {
-      record("the store has no room for version \(batch.version) of \(batch.model)")
+    if context.isChaos, context.chance.perMille(context.profile.fullAppends) {
+      context.record("the store has no room for version \(batch.version) of \(batch.model)")
       return .full
     }
     try addToLog(batch)
     return .stored
   }
 
-  private func addToLog(_ batch: Batch) throws(Broken) {
+  private func addToLog(_ batch: Batch) throws(Violation) {
     let last = lastRecord(of: batch.model)
     guard batch.record == last + 1 || last == 0 && oracle.floor.mayBegin(batch.record) else {
-      throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
+      throw Violation(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
     try oracle.enter(batch, epoch: epoch, run: hubRun)
     log.append(batch)
@@ -95,16 +98,16 @@ extension World {
 
   /// One write by a peer of another hub in front of the same log.
   private func batchOfAnotherHub(for batch: Batch) -> Batch {
-    writeCount += 1
-    let field = chance.below(SimulatedField.plain)
-    let names = modelNames.firstIndex(of: batch.model).map { oracle.names[$0] } ?? []
+    context.writeCount += 1
+    let field = context.chance.below(SimulatedField.plain)
+    let names = context.modelNames.firstIndex(of: batch.model).map { oracle.names[$0] } ?? []
     var commits = CommitsWriter()
     commits.begin(
       epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: FieldID(names.count))
     let id = names.firstIndex(of: field).map { FieldID($0) } ?? commits.introduce(SimulatedField.names[field])
-    let origin = Origin(tag: Tag(rawValue: chance.next() | 1), name: "other")
+    let origin = Origin(tag: Tag(rawValue: context.chance.next() | 1), name: "other")
     commits.beginCommit(origin: commits.origin(origin), number: 1, hops: 0)
-    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(writeCount)\"".utf8)))
+    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(context.writeCount)\"".utf8)))
     commits.endCommit()
     return Batch(
       model: batch.model, record: batch.record, epoch: batch.epoch, previous: batch.previous,
@@ -118,16 +121,16 @@ extension World {
 
   /// At a crash the store has taken some of the batches in flight or, where it loses its tail, lacks some that it
   /// had acknowledged.
-  func crashStore() throws(Broken) {
-    for batch in underway where chance.perMille(500) {
+  func crashStore() throws(Violation) {
+    for batch in underway where context.chance.perMille(500) {
       let last = lastRecord(of: batch.model)
       if last + 1 == batch.record || last == 0 && oracle.floor.mayBegin(batch.record) { try addToLog(batch) }
     }
     underway.removeAll()
-    guard profile.losesTail, !log.isEmpty, chance.perMille(700) else { return }
-    let lost = min(log.count, 1 + chance.below(8))
-    record("the store loses its last \(lost) batches")
-    counts[.lostBatch] += UInt64(lost)
+    guard context.profile.losesTail, !log.isEmpty, context.chance.perMille(700) else { return }
+    let lost = min(log.count, 1 + context.chance.below(8))
+    context.record("the store loses its last \(lost) batches")
+    context.counts[.lostBatch] += UInt64(lost)
     log.removeLast(lost)
     losses += 1
     isTailLost = true
@@ -137,12 +140,12 @@ extension World {
   /// all peers may have left it, so none could prove the loss.
   func loseUnnoticed() {
     underway.removeAll()
-    let provable = log.reversed().prefix { $0.model != visited }.count
-    let lost = min(provable, 1 + chance.below(4))
-    record("the store loses its last \(lost) batches and does not notice")
-    counts[.lostBatch] += UInt64(lost)
+    let provable = log.reversed().prefix { $0.model != context.visited }.count
+    let lost = min(provable, 1 + context.chance.below(4))
+    context.record("the store loses its last \(lost) batches and does not notice")
+    context.counts[.lostBatch] += UInt64(lost)
     losses += 1
-    lostModels = Swift.Set(log.suffix(lost).compactMap { modelNames.firstIndex(of: $0.model) })
+    lostModels = Swift.Set(log.suffix(lost).compactMap { context.modelNames.firstIndex(of: $0.model) })
     log.removeLast(lost)
   }
 }

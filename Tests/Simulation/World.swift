@@ -30,20 +30,7 @@ package final class World {
     case besides(Besides)
   }
 
-  /// The seed that determines the whole history.
-  package let seed: UInt64
-  /// The faults that this history injects.
-  let profile: FaultProfile
-  // One thread runs a world, and its parts never overlap: exclusivity checks at run time cost 5 %.
-  @exclusivity(unchecked) var chance: Chance
-  @exclusivity(unchecked) var now: UInt64 = 1_000
-  @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
-  @exclusivity(unchecked) var isChaos = true
-  /// How often each situation has occurred so far.
-  @exclusivity(unchecked) package internal(set) var counts = Counts()
-  /// The last steps, one a line; empty unless `keepsTrace` was set.
-  @exclusivity(unchecked) package internal(set) var trace: [String] = []
-  let keepsTrace: Bool
+  let context: SimulationContext
 
   @exclusivity(unchecked) var hub: HubMachine?
   @exclusivity(unchecked) var hubRun = 0
@@ -57,9 +44,7 @@ package final class World {
   @exclusivity(unchecked) var isTailLost = false
   @exclusivity(unchecked) var oracle: Oracle
   @exclusivity(unchecked) var peers: [SimulatedPeer] = []
-  let modelNames: [String]
   @exclusivity(unchecked) var modelFrames = 0
-  @exclusivity(unchecked) var writeCount = 0
   /// Frames of the hub's output already checked against the oracle.
   @exclusivity(unchecked) var checkedFrames = 0
   /// Writes that ended without being committed.
@@ -70,8 +55,6 @@ package final class World {
   /// While the hub's process is stopped, its events wait in `hubInbox`.
   @exclusivity(unchecked) var isHubPaused = false
   @exclusivity(unchecked) var hubInbox: [Event] = []
-  /// No peer writes: the hub has lost commits and does not know it.
-  @exclusivity(unchecked) var isQuiet = false
   /// The exception to `isQuiet`: a freshly started peer, which may write to models that have lost nothing.
   @exclusivity(unchecked) var newcomer: Int?
   @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
@@ -85,7 +68,6 @@ package final class World {
   /// The kind of message that a peer is reading.
   @exclusivity(unchecked) var delivering: HubMessageKind?
   /// Chance for features between peers.
-  @exclusivity(unchecked) var featureChance: Chance
   /// Chance for everything that impostors do.
   @exclusivity(unchecked) var lieChance: Chance
   @exclusivity(unchecked) var forgetting: Chance
@@ -104,8 +86,6 @@ package final class World {
   ///   - profile: the faults to inject; nil draws them from the seed.
   ///   - keepsTrace: whether to record every step in `trace`.
   package init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
-    self.seed = seed
-    self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
     var featureChance = Chance(seed: seed ^ 0x5EED_C0DE)
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
@@ -114,37 +94,48 @@ package final class World {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &lieChance)
     }
-    self.profile = drawn
-    self.featureChance = featureChance
+    context = SimulationContext(
+      profile: drawn, chance: chance, featureChance: featureChance, keepsTrace: keepsTrace)
     lies = drawn.forgedOffers > 0 ? World.drawLies(from: &lieChance) : []
     self.lieChance = lieChance
     forgetting = Chance(seed: seed ^ 0x0F06_5EED)
-    modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
-    oracle = Oracle(modelNames: modelNames)
+    oracle = Oracle(modelNames: context.modelNames)
     oracle.claims.mayRepeatWords = drawn.forgetsSoon
-    self.chance = chance
-    if drawn.hasEphemeralModel { ephemeral = EphemeralOracle(of: modelNames[0]) }
+    if drawn.hasEphemeralModel { ephemeral = EphemeralOracle(of: context.modelNames[0]) }
     for index in 0..<drawn.peers {
       peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
     }
   }
 
+  /// A fingerprint of the history so far.
+  package var digest: UInt64 { context.digest.value }
+
+  /// How often each situation has occurred so far.
+  package var counts: Counts { context.counts }
+
+  /// The last steps, one a line; empty unless the world keeps a trace.
+  package var trace: [String] { context.trace }
+
   /// Runs the whole history.
-  /// - Throws: `Broken`, which names the violated invariant and the moment.
-  package func run() throws(Broken) {
+  /// - Throws: `Violation`, which names the violated invariant and the moment.
+  package func run() throws(Violation) {
+    do { try runAll() } catch { throw error.at(context.now) }
+  }
+
+  private func runAll() throws(Violation) {
     try startHub()
     for index in peers.indices {
-      if profile.writesTooDeep { try writeTooDeep(index) }
-      agenda.add(.tickPeer(peer: index, run: 0), at: now + chance.within(0...50))
-      agenda.add(.act(peer: index), at: now + chance.within(20...400))
+      if context.profile.writesTooDeep { try writeTooDeep(index) }
+      context.agenda.add(.tickPeer(peer: index, run: 0), at: context.now + context.chance.within(0...50))
+      context.agenda.add(.act(peer: index), at: context.now + context.chance.within(20...400))
     }
     beginEphemeralWriters()
     awaitLie()
-    let chaosEnds = now + profile.chaosMilliseconds
+    let chaosEnds = context.now + context.profile.chaosMilliseconds
     try run(until: chaosEnds)
-    isChaos = false
-    record("healing")
-    for peer in peers.indices where profile.visits > 0 { try joinVisited(peer) }
+    context.isChaos = false
+    context.record("healing")
+    for peer in peers.indices where context.profile.visits > 0 { try joinVisited(peer) }
     if hub == nil { try startHub() }
     try endOwnership()
     // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
@@ -152,39 +143,35 @@ package final class World {
     // After a loss the numbers that a peer has not seen decided may have gaps, and each gap costs a join: on a slow
     // connection that takes time.
     for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.unacknowledged.isEmpty }) {
-      try run(until: now + 10_000)
+      try run(until: context.now + 10_000)
     }
-    for _ in 0..<12 where needsMoreTime { try run(until: now + 5_000) }
+    for _ in 0..<12 where needsMoreTime { try run(until: context.now + 5_000) }
     // The hub's last withdrawals of ephemeral fields are still in flight.
-    if profile.hasEphemeralOrBarriers { try run(until: now + 1_000) }
+    if context.profile.hasEphemeralOrBarriers { try run(until: context.now + 1_000) }
     try awaitRenumbered()
     try checkHealed()
     try probeTail()
     try awaitRenumbered()
     try checkHealed()
     if let counters = hub?.counters { add(counters) }
-    counts[.decided] = oracle.decided
-    for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
+    context.counts[.decided] = oracle.decided
+    for peer in peers { context.counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
   /// A renumbering ends the sessions of all peers in the model; they say hello again.
-  private func awaitRenumbered() throws(Broken) {
+  private func awaitRenumbered() throws(Violation) {
     var seen = 0
     for _ in 0..<6 where oracle.renumberings != seen {
       seen = oracle.renumberings
-      try run(until: now + 5_000)
+      try run(until: context.now + 5_000)
     }
   }
 
-  func run(until end: UInt64) throws(Broken) {
-    while let event = agenda.pop(upTo: end) {
-      now = agenda.time
-      try handle(event)
-    }
-    now = end
+  func run(until end: UInt64) throws(Violation) {
+    while let event = context.nextEvent(until: end) { try handle(event) }
   }
 
-  private func handle(_ event: Event) throws(Broken) {
+  private func handle(_ event: Event) throws(Violation) {
     switch event {
     case .toHub, .subscribe, .append, .reload, .tickHub, .hubGoesOn: try handleAtHub(event)
     case .toPeer(let peer, let generation, let frame, let isPublished):
@@ -205,41 +192,33 @@ package final class World {
     case .withdraw(let peer, let run, let id): if peers[peer].run == run { try withdraw(id, of: peer) }
     case .visit(let peer, let run, let step): if peers[peer].run == run { try visit(peer, step: step) }
     case .endMute(let peer, let generation): try endMute(peer, generation)
-    case .endQuiet: isQuiet = false
+    case .endQuiet: context.isQuiet = false
     case .besides(let event): try handle(event)
     }
   }
 
-  private func tick(_ peer: SimulatedPeer) throws(Broken) {
-    let (run, time) = (peer.run, now + peer.clockOffset)
+  private func tick(_ peer: SimulatedPeer) throws(Violation) {
+    let (run, time) = (peer.run, context.now + peer.clockOffset)
     let due = peer.read { $0.nextDeadline }
     if !peer.isPaused, due <= time {
       peer.session.tick(now: time, into: &peer.output)
       try settle(peer.index)
     }
     let wait = due == .max ? 200 : min(due - min(due, time), 200)
-    agenda.add(.tickPeer(peer: peer.index, run: run), at: now + max(wait, 25))
+    context.agenda.add(.tickPeer(peer: peer.index, run: run), at: context.now + max(wait, 25))
   }
 
-  func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Broken) {
+  func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Violation) {
     guard peers[index].generation == generation else { return }
-    counts[.delivered] += 1
-    record("hub → p\(index)  \(World.words(ofHubFrame: frame))")
+    context.recordDelivered(frame)
+    context.record("hub → p\(index)  \(World.words(ofHubFrame: frame))")
     delivering = HubMessageKind(rawValue: frame[4])
     defer { delivering = nil }
     if delivering == .catchup { lookAtSnapshot(frame, for: index) }
-    let (now, peer) = (peerNow(index), peers[index])
-    frame.withUnsafeBytes { peer.session.receive($0, now: now, into: &peer.output) }
+    let (time, peer) = (peerNow(index), peers[index])
+    frame.withUnsafeBytes { peer.session.receive($0, now: time, into: &peer.output) }
     try settle(index)
   }
 
-  func peerNow(_ peer: Int) -> UInt64 { now + peers[peer].clockOffset }
-
-  func record(_ text: @autoclosure () -> String) {
-    guard keepsTrace else { return }
-    trace.append("\(now)  \(text())")
-    if trace.count > 20_000 { trace.removeFirst(10_000) }
-  }
-
-  func broken(_ invariant: Invariant, _ text: String) -> Broken { Broken(invariant, "\(text) (at \(now) ms)") }
+  func peerNow(_ peer: Int) -> UInt64 { context.now + peers[peer].clockOffset }
 }

@@ -22,7 +22,7 @@ STORED = {
     "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "HubMachine": 44, "ModelLog": 41, "PeerModel": 28,
     "PeerRuntime.State": 21, "PeerSocketLoop": 16, "Pending": 25, "SQLiteStore": 24, "ScalePeer": 17, "Session": 47,
     "SessionRecord": 17, "SharedModel.Staged": 17, "SimulatedPeer": 49, "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24,
-    "World": 45, "ZeroMQTransport": 24,
+    "World": 33, "ZeroMQTransport": 24,
 }
 EXTENDED = {
     "Binding": 8, "Cell": 7, "Gateway": 4, "HubMachine": 21, "JSON": 6, "Model": 6, "ModelLog": 9, "Peer": 5,

@@ -35,7 +35,7 @@ struct BindSim: ParsableCommand {
     if !untilBroken { print("half of the seeds from \(from), half fresh: --fresh \(fresh)") }
     let begin = clock()
     var all = Counts()
-    var (run, broken) = (0, 0)
+    var (run, broken, digest) = (0, 0, UInt64(0))
     for number in 0..<UInt64(max(seeds, 0)) {
       // Every second seed is fresh.
       let seed = untilBroken ? from + number : (number % 2 == 0 ? from : fresh) + number / 2
@@ -48,6 +48,7 @@ struct BindSim: ParsableCommand {
         print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim --replay \(seed)")
       }
       all.add(world.counts)
+      digest = digest &* 31 &+ world.digest
       if broken > 0, untilBroken { throw ExitCode(1) }
     }
     // Processor time of this process, independent of the machine's load.
@@ -56,6 +57,7 @@ struct BindSim: ParsableCommand {
     print(BindSim.figures(all, run, seconds))
     let never = run >= BindSim.enough ? all.never : []
     for situation in never { print("never happened: \(situation.rawValue)") }
+    print("digest of these histories: \(String(digest, radix: 16))")
     print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
     if broken > 0 || !never.isEmpty { throw ExitCode(1) }
   }

@@ -1,0 +1,69 @@
+import BindingProtocol
+
+/// What all parts of a simulated world share: the faults to inject, the time, the chance, the events to come, and what
+/// has happened so far.
+///
+/// One thread runs a world, and its parts never overlap: exclusivity checks at run time would cost 5 %.
+final class SimulationContext {
+  let profile: FaultProfile
+  /// The stored models. In histories with visits the last one is visited.
+  let modelNames: [String]
+  @exclusivity(unchecked) var chance: Chance
+  /// Chance for features between peers: a stream of its own, so that drawing features does not change the histories
+  /// without them.
+  @exclusivity(unchecked) var featureChance: Chance
+  @exclusivity(unchecked) var agenda = Agenda<World.Event>(blank: .endQuiet)
+  @exclusivity(unchecked) private(set) var now: UInt64 = 1_000
+  @exclusivity(unchecked) var isChaos = true
+  /// No peer writes: the hub has lost commits and does not know it.
+  @exclusivity(unchecked) var isQuiet = false
+  /// How often each situation has occurred so far.
+  @exclusivity(unchecked) var counts = Counts()
+  /// Writes of all applications so far.
+  @exclusivity(unchecked) var writeCount = 0
+  @exclusivity(unchecked) private(set) var digest = HistoryDigest()
+  /// The last steps, one a line; empty unless `keepsTrace` is set.
+  @exclusivity(unchecked) private(set) var trace: [String] = []
+  private let keepsTrace: Bool
+
+  init(profile: FaultProfile, chance: Chance, featureChance: Chance, keepsTrace: Bool) {
+    self.profile = profile
+    self.chance = chance
+    self.featureChance = featureChance
+    self.keepsTrace = keepsTrace
+    modelNames = (0..<profile.models).map { "m\($0)" } + (profile.visits > 0 ? ["visited"] : [])
+  }
+
+  /// The name of the model that applications visit; nil in histories without visits.
+  var visited: String? { profile.visits > 0 ? modelNames.last : nil }
+
+  var wall: UInt64 { 1_700_000_000_000 + now }
+
+  /// The next event up to that time, which becomes the present; nil if there is none.
+  func nextEvent(until end: UInt64) -> World.Event? {
+    digest.add(chance.state)
+    digest.add(featureChance.state)
+    guard let event = agenda.pop(upTo: end) else {
+      now = end
+      return nil
+    }
+    now = agenda.time
+    digest.add(now)
+    return event
+  }
+
+  /// Counts a message that has arrived.
+  func recordDelivered(_ frame: [UInt8]) {
+    counts[.delivered] += 1
+    digest.add(frame)
+  }
+
+  func record(_ text: @autoclosure () -> String) {
+    guard keepsTrace else { return }
+    trace.append("\(now)  \(text())")
+    if trace.count > 20_000 { trace.removeFirst(10_000) }
+  }
+
+  /// Every value is unique, so that its origin can be identified.
+  func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
+}
