@@ -9,7 +9,7 @@ import Testing
 
   private func topic() -> Topic { room.hub.machine.topic(of: Room.name) ?? Topics.none }
 
-  private func fields() -> Int { room.hub.machine.models[1].fields.count }
+  private func fields() -> Int { room.hub.machine.hub.models[1].fields.count }
 
   /// Sets and deletes N fields with new names.
   @discardableResult

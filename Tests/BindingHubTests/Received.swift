@@ -14,11 +14,12 @@ struct Received {
   var cut: [SubscriberID] = []
   var reload: [String] = []
   var newEpoch: Epoch?
+  var forgotten: Set<BindingProtocol.Tag> = []
   var notices: [HubNotice] = []
 
   init(_ output: HubOutput) {
     (cut, reload, newEpoch) = (output.cut, output.reload, output.newEpoch)
-    notices = output.notices
+    (notices, forgotten) = (output.notices, output.forgotten)
     var decoded: [Frame] = []
     output.forEachFrame { destination, bytes in
       do {
@@ -38,6 +39,7 @@ struct Received {
     sum.reload += right.reload
     sum.notices += right.notices
     sum.newEpoch = right.newEpoch ?? left.newEpoch
+    sum.forgotten.formUnion(right.forgotten)
     return sum
   }
 

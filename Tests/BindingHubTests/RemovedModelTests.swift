@@ -43,9 +43,9 @@ import Testing
     }
     #expect(bench.counters.removedModels == 5_000)
     #expect(bench.counters.modelsRefused == 0)
-    #expect(bench.machine.models.count <= 40)
-    #expect(bench.machine.modelIndex.isEmpty)
-    #expect(bench.machine.sessions.identities.values.allSatisfy { $0.models.isEmpty && $0.made == 0 })
+    #expect(bench.machine.hub.models.count <= 40)
+    #expect(bench.machine.hub.models.namedCount == 0)
+    #expect(bench.machine.hub.sessions.identities.values.allSatisfy { $0.models.isEmpty && $0.made == 0 })
   }
 
   @Test(
@@ -247,7 +247,7 @@ import Testing
     bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
     bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.send(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
-    #expect(bench.machine.modelIndex.isEmpty)
+    #expect(bench.machine.hub.models.namedCount == 0)
     #expect(bench.machine.ephemeralModels.isEmpty)
   }
 

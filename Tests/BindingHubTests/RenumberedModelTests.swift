@@ -56,7 +56,7 @@ import Testing
     #expect(bench.counters.refusals[.modelFull] ?? 0 == 0)
     #expect(bench.counters.renumberedModels > 3)
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
-    #expect(bench.machine.models[0].fields.count < 40)
+    #expect(bench.machine.hub.models[0].fields.count < 40)
   }
 
   @Test("a hub that has lost its tail forgets no deletion while a peer may restore the field")
@@ -100,7 +100,8 @@ import Testing
   mutating func lastDecidedNumbers() {
     _ = renumber()
     let back = comeBack(.ann, unacknowledged: 1)
-    #expect(back.joined(.ann).map(\.lastDecided) == [bench.machine.models[0].lastStored(of: Speaker.ann.identity.tag)])
+    #expect(
+      back.joined(.ann).map(\.lastDecided) == [bench.machine.hub.models[0].lastStored(of: Speaker.ann.identity.tag)])
     let outcomes = bench.send(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes == [1: .committed(1)])
@@ -156,7 +157,7 @@ import Testing
     for stored in [all, [StoredModel(model: "lamp", chunks: chunks, batches: [])]] {
       var later = Self.bench(store, stored: stored)
       #expect(later.read().values == ["kept": "1", "new": "2"])
-      #expect(later.machine.models[0].deltasFrom == bench.machine.models[0].deltasFrom)
+      #expect(later.machine.hub.models[0].deltasFrom == bench.machine.hub.models[0].deltasFrom)
       #expect(later.machine.head(of: "lamp")?.digest == bench.machine.head(of: "lamp")?.digest)
     }
   }
@@ -169,7 +170,8 @@ import Testing
     bench.settling = .later
     bench.send(.ann, .propose([.of(58, [.set("x", "1")]), .of(59, [.delete("x")])]))
     try bench.settleWithStore()
-    #expect(bench.waiting.map(\.record) == [bench.machine.models[0].records + 1] && bench.waiting[0].form != .ordinary)
+    #expect(
+      bench.waiting.map(\.record) == [bench.machine.hub.models[0].records + 1] && bench.waiting[0].form != .ordinary)
     bench.settle(.full)
     #expect(topic() == HubBench.lamp && bench.machine.hasOpenSession(Speaker.ann.session))
     bench.settling = .atOnce

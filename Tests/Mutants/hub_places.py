@@ -11,8 +11,7 @@ PLACES = [
         """
 if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
 if Mutant.isOn(.acknowledgeUnstored) {
-  let others = model.pendingBatch.others
-  forEachRun(model.pendingBatch.answers) { $0.enqueue($1, others, of: model, wall: time.wall) }
+  hub.sessions.enqueue(model.pendingBatch.answers, model.pendingBatch.others, of: model, wall: time.wall)
 }
 """,
     ),
@@ -22,13 +21,13 @@ if Mutant.isOn(.acknowledgeUnstored) {
         """
 var limits = configuration.limits
 if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
-sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024, epoch: birth.epoch)
+sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024)
 """,
     ),
     Place(
         _CORE + "HubMachine.swift", "func restore", "before",
-        "if models[index].records > 0, models[index].lastEpoch != epoch {",
-        "if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }",
+        "if hub.models[index].records > 0, hub.models[index].lastEpoch != hub.epoch {",
+        "if Mutant.isOn(.forgetWriters) { hub.sessions.writersBefore.removeAll() }",
     ),
     Place(
         _CORE + "HubMachine.swift", "func admit", "before",
@@ -84,8 +83,8 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "end(earlier, time: time, forgetting: false, releasing: false)",
-        "end(earlier, time: time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect))",
+        "end(earlier, time, forgetting: false, releasing: false, &output)",
+        "end(earlier, time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect), &output)",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
@@ -103,7 +102,7 @@ pendingBatch.commits.beginCommit(
         "if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }",
     ),
     Place(
-        _CORE + "Sessions/Sessions.swift", "func isSubscribed", "instead of",
+        _CORE + "Sessions/SessionTable.swift", "func isSubscribed", "instead of",
         "subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
         "Mutant.isOn(.answerUnsubscribed) || subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
     ),
@@ -119,8 +118,8 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/HubMachine+Heartbeats.swift", "func tick", "before",
-        "if time.monotonic > lastTick + 3 * heartbeat { sessions.renewAll(now: time.monotonic) }",
-        "if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }",
+        "if time.monotonic > hub.lastTick + 3 * heartbeat { hub.sessions.renewAll(now: time.monotonic) }",
+        "if Mutant.isOn(.blameForOwnPause) { hub.lastTick = time.monotonic }",
     ),
     Place(
         _CORE + "Sync/HubMachine+Catchups.swift", "func lastDecided", "instead of",
@@ -129,7 +128,7 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
-        "let model = models[index]",
+        "let model = hub.models[index]",
         "if Mutant.isOn(.ignoreJoinedNumber) { return }",
     ),
     Place(
@@ -139,7 +138,7 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func believeIfAhead", "before",
-        "guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,",
+        "guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,",
         "if Mutant.isOn(.ignorePeerAhead) { return }",
     ),
     Place(
@@ -163,18 +162,18 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
     Place(
         _CORE + "Writes/HubMachine+Approval.swift", "func endSilence", "before",
         "goOn(index, time, &output)",
-        "if Mutant.isOn(.silenceIsApproval) { models[index].pendingApproval?.approval = "
+        "if Mutant.isOn(.silenceIsApproval) { hub.models[index].pendingApproval?.approval = "
         ".givenFor(pendingApproval.fields) }",
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decide", "instead of",
-        "if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }",
+        "if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }, &hub) }",
         """
 let record = model.withWriter(writer) { $0 }
 if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
 let isJump = proposal.number > record.lastDecided
 let isAccepted = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
-if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record) }
+if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) }
 """,
     ),
     Place(

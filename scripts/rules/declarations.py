@@ -19,7 +19,7 @@ RECORDS = {
 
 # What is still too large, and how large. A type that has shrunk is lowered here; none is added.
 STORED = {
-    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "HubMachine": 44, "ModelLog": 41, "PeerModel": 28,
+    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "HubMachine": 28, "ModelLog": 41, "PeerModel": 28,
     "PeerRuntime.State": 21, "PeerSocketLoop": 16, "Pending": 25, "SQLiteStore": 24, "ScalePeer": 17, "Session": 47,
     "SessionRecord": 17, "SharedModel.Staged": 17, "SimulatedPeer": 49, "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24,
     "World": 33, "ZeroMQTransport": 24,

@@ -32,7 +32,7 @@ extension HubMachine {
     }
     // A repeated question of the same session counts once.
     guard earlier != session else { return }
-    error(
+    hub.error(
       .overLimit, "this connection has asked already; a report is for one session at a time", session, connection,
       isFatal: false, &output)
   }
@@ -43,14 +43,14 @@ extension HubMachine {
     let text = questions.text ?? FieldValue(json: statusJSON(time: time))
     if questions.text == nil {
       questions.receivers = questions.waiting.count
-      questions.nextAt = time.monotonic + configuration.reportMilliseconds
+      questions.nextAt = time.monotonic + hub.configuration.reportMilliseconds
     }
-    let enough = output.byteCount + configuration.limits.chunkBytes
+    let enough = output.byteCount + hub.configuration.limits.chunkBytes
     var served = 0
     while served < questions.receivers, output.byteCount < enough {
       let (connection, session) = questions.waiting[served]
       output.send(
-        .statusReport(StatusReport(session: session, json: text)), to: .connection(connection), start: start)
+        .statusReport(StatusReport(session: session, json: text)), to: .connection(connection), start: hub.start)
       questions.sessions[connection] = nil
       served += 1
     }
@@ -64,7 +64,7 @@ extension HubMachine {
     beginningWith first: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime,
     into output: inout HubOutput
   ) {
-    sequencer.counters.framesReceived += 1
+    hub.counters.framesReceived += 1
     let problem = WireError(
       message: "message", place: "frames", problem: "there are several; a message has one frame")
     refuse(problem, session: PeerHeader.session(ofFrame: first), connection, time, &output)

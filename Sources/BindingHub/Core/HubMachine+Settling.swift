@@ -7,18 +7,18 @@ extension HubMachine {
   package mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
     if !sequencer.declared.isEmpty { recordDisagreements(&output) }
     handleWaitingJoins(time, &output)
-    for index in touched { settleEphemeral(index, time, &output) }
+    for index in hub.models.touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     var next = 0
     // Handling one model may touch another.
-    while next < touched.count {
-      let index = touched[next]
+    while next < hub.models.touched.count {
+      let index = hub.models.touched[next]
       next += 1
       let isRecovered = finishRecovery(index, time)
-      let model = models[index]
+      let model = hub.models[index]
       if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
       if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
-        let batch = model.finishBatch(epoch: epoch)
+        let batch = model.finishBatch(epoch: hub.epoch)
         output.batches.append(batch)
       } else if mayRenumber(index, time) {
         renumber(index, &output)
@@ -27,15 +27,15 @@ extension HubMachine {
       if !isRecovered || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {
         still.append(index)
       } else {
-        isTouched[index] = false
+        hub.models.isSettled(index)
         if model.sessions.isEmpty { removeIfGone(index) }
       }
     }
-    touched = still
+    hub.models.keepTouched(still)
     if !removals.waiting.isEmpty { removeWaiting(time, &output) }
     sendCatchups(&output)
     if !announcing.isEmpty { announceShares(&output) }
-    sendOutcomes(&output)
+    hub.sendOutcomes(&output)
     sendReports(time, &output)
     if !barriers.isEmpty { endBarriers(time, &output) }
     if !verifications.isEmpty { endVerifications(time, &output) }
@@ -49,7 +49,7 @@ extension HubMachine {
     _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
   ) {
     for (result, batch) in zip(results, batches) {
-      guard let index = modelIndex[batch.model] else { continue }
+      guard let index = hub.models.index(named: batch.model) else { continue }
       switch result {
       case .stored where batch.form == .removal:
         removed(batch, index, time, &output)
@@ -57,15 +57,15 @@ extension HubMachine {
       case .stored where batch.form != .ordinary: renumbered(batch, index, &output)
       case .stored: stored(batch, index, time, &output)
       case .moved(let others):
-        sequencer.counters.movedBatches += 1
+        hub.counters.movedBatches += 1
         putOff(index)
         for other in others { apply(other, index, &output) }
       case .full:
-        sequencer.counters.fullAppends += 1
-        sequencer.storeFullUntil = time.monotonic + configuration.fullMilliseconds
-        putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: configuration.fullMilliseconds))
+        hub.counters.fullAppends += 1
+        hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
+        putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: hub.configuration.fullMilliseconds))
       case .unknown:
-        sequencer.counters.unknownBatches += 1
+        hub.counters.unknownBatches += 1
         output.reload.append(batch.model)
         continue
       }
@@ -76,20 +76,18 @@ extension HubMachine {
   }
 
   mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = models[index]
-    sequencer.counters.batches += 1
-    sequencer.counters.commits += batch.version - batch.previous
-    sequencer.counters.changes += UInt64(model.pendingBatch.touched.count)
-    model.apply(batch, recentLimit: configuration.recentCommits)
+    let model = hub.models[index]
+    hub.counters.batches += 1
+    hub.counters.commits += batch.version - batch.previous
+    hub.counters.changes += UInt64(model.pendingBatch.touched.count)
+    model.apply(batch, recentLimit: hub.configuration.recentCommits)
     let pendingBatch = model.pendingBatch
     if !catchups.isEmpty { recordChanges(pendingBatch.touched, in: model, after: batch.previous) }
     for (field, version) in pendingBatch.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
     for (field, point) in pendingBatch.recoveredFields { model.recordBroughtBack(field, from: point) }
-    forEachRun(pendingBatch.answers) { machine, run in
-      machine.enqueue(run, pendingBatch.others, of: model, wall: time.wall)
-    }
+    hub.sessions.enqueue(pendingBatch.answers, pendingBatch.others, of: model, wall: time.wall)
     model.clearBatch()
     model.isAppending = false
     model.forgetWriters()
@@ -98,39 +96,39 @@ extension HubMachine {
 
   /// Undoes the pending batch and asks its writers to send their proposals again.
   mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
-    let model = models[index]
+    let model = hub.models[index]
     let answers = model.pendingBatch.answers
     if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
     model.isAppending = false
-    dropBatch(index)
-    for answer in answers { retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
+    hub.dropBatch(index)
+    for answer in answers { hub.retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 
   /// Decides the proposals that waited for the store or for the owner.
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    touch(index)
+    hub.models.touch(index)
     // The end of the drain renumbers the fields; waiting proposals name them by their present ids.
-    guard !models[index].isAppending, !mayRenumber(index, time) else { return }
+    guard !hub.models[index].isAppending, !mayRenumber(index, time) else { return }
     believeLate(index, time, &output)
     raiseLastDecidedOfWaitingJoins(index, time)
     answerJoins(index, time, &output)
     endCatchups(of: index, &output)
-    var waiting = models[index].waiting[...]
-    if let pendingApproval = models[index].pendingApproval {
+    var waiting = hub.models[index].waiting[...]
+    if let pendingApproval = hub.models[index].pendingApproval {
       guard let approval = pendingApproval.approval else { return }
-      models[index].pendingApproval = nil
+      hub.models[index].pendingApproval = nil
       decideWaiting(pendingApproval.proposal, approval, of: mayRefuse(pendingApproval, approval), index, time, &output)
     }
-    while models[index].pendingApproval == nil, let next = waiting.popFirst() {
+    while hub.models[index].pendingApproval == nil, let next = waiting.popFirst() {
       decideWaiting(next, nil, index, time, &output)
     }
-    models[index].waiting = Array(waiting)
+    hub.models[index].waiting = Array(waiting)
   }
 
   /// The writer of a denied proposal. It is refused even when its session is gone: its peer may have resent it in a
   /// later session, and a silent owner no longer owns the model.
   private func mayRefuse(_ pending: PendingApproval, _ approval: Sequencer.Approval) -> Origin? {
-    guard case .denied = approval, sessions.identities[pending.origin.tag] != nil else { return nil }
+    guard case .denied = approval, hub.sessions.identities[pending.origin.tag] != nil else { return nil }
     return pending.origin
   }
 
@@ -138,8 +136,8 @@ extension HubMachine {
     _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
     _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard let origin = sessions[proposal.session]?.identity ?? gone else { return }
-    let writer = writer(origin, in: index)
+    guard let origin = hub.sessions[proposal.session]?.identity ?? gone else { return }
+    let writer = hub.writer(origin, in: index)
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The whole frame was parsed when it arrived.
       var reader = WireReader(bytes)
@@ -150,7 +148,7 @@ extension HubMachine {
       return decide(proposals, origin, writer, proposal.session, index, time, approval: approval)
     }
     switch decided {
-    case .answered: sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+    case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     case .waits: break
     case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
     }

@@ -22,6 +22,8 @@ package struct HubOutput: Sendable {
   package var reload: [String] = []
   /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
   package var newEpoch: Epoch?
+  /// Identities whose outcomes no peer will ask for again, for the store to forget.
+  package var forgotten: Set<Tag> = []
   /// Set when stored bytes cannot be read; the hub cannot continue.
   package var failure: StoreError?
   /// Events for the hub's log.
@@ -57,6 +59,7 @@ package struct HubOutput: Sendable {
     cut.removeAll(keepingCapacity: true)
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
+    forgotten.removeAll()
     failure = nil
     notices.removeAll()
   }

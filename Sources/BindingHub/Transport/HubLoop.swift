@@ -218,9 +218,9 @@ final class HubLoop {
       output.reload.removeAll()
       try storeWorker.load(models)
     }
-    if !machine.forgotten.isEmpty {
-      try storeWorker.forget(machine.forgotten)
-      machine.forgotten.removeAll()
+    if !output.forgotten.isEmpty {
+      try storeWorker.forget(output.forgotten)
+      output.forgotten.removeAll()
     }
   }
 

@@ -112,9 +112,9 @@ final class ZeroMQTransport {
     counters.cutMessages = requestGuard.cutConnections + publishGuard.cutConnections
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
-    let lastModels = machine.touched.count + ZeroMQTransport.drainModels
+    let lastModels = machine.hub.models.touched.count + ZeroMQTransport.drainModels
     for _ in 0..<ZeroMQTransport.drainMessages
-    where bytes < ZeroMQTransport.drainBytes && machine.touched.count < lastModels {
+    where bytes < ZeroMQTransport.drainBytes && machine.hub.models.touched.count < lastModels {
       switch try? router.receive(from: &routing, into: &message) {
       case .received:
         bytes += message.byteCount

@@ -17,9 +17,6 @@ struct Removals {
   var waiting: [Int] = []
   var underWay = 0
   static let most = 256
-  /// Free indices, and those that may still be referred to until the next heartbeat.
-  var free: [Int] = []
-  var freed: [Int] = []
   /// For a model that is not here, a replica at or before this point is not asked for: the model was removed.
   var recoveredBefore = RecoveryPoint.beginning
   /// Models that were removed while peers may still be asked for what this hub lacks; no peer is asked for these.
@@ -35,27 +32,12 @@ struct Removals {
 extension HubMachine {
   // MARK: Making models
 
-  /// - Parameter beginning: where its log begins; a restored model's own records say so.
-  mutating func makeModel(_ id: String, ephemeral: EphemeralState? = nil, from beginning: LogFloor) -> Int {
-    let index = removals.free.popLast() ?? models.count
-    let model = ModelLog(
-      id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, pool: batchPool)
-    if index < models.count {
-      models[index] = model
-    } else {
-      models.append(model)
-      isTouched.append(false)
-    }
-    modelIndex[id] = index
-    return index
-  }
-
   /// Makes a model without commits, for the first join that names it.
   mutating func makeModel(_ id: String) -> Int {
-    let index = makeModel(id, from: removals.floor)
-    let floor = RecoveryPoint(epoch: epoch, version: removals.floor.version)
+    let index = hub.models.make(id, from: removals.floor)
+    let floor = RecoveryPoint(epoch: hub.epoch, version: removals.floor.version)
     let point = removals.names.contains(id) ? floor : removals.recoveredBefore
-    if point > .beginning { models[index].storedFrom = point }
+    if point > .beginning { hub.models[index].storedFrom = point }
     return index
   }
 
@@ -63,25 +45,25 @@ extension HubMachine {
   /// - Throws: `Refusal` when the hub has no room for one more.
   mutating func makeModelIfRoom(_ id: String, for maker: Tag) throws(Refusal) -> Int {
     // An ephemeral model may need its stored model made too.
-    let count = Names.isEphemeral(id) && modelIndex[Names.model(ofEphemeral: id)] == nil ? 2 : 1
-    let limit = configuration.limits.maxModels
-    guard modelIndex.count + count <= limit else {
+    let count = Names.isEphemeral(id) && hub.models.index(named: Names.model(ofEphemeral: id)) == nil ? 2 : 1
+    let (present, limit) = (hub.models.namedCount, hub.configuration.limits.maxModels)
+    guard present + count <= limit else {
       throw Refusal(
         .modelFull,
-        "there are \(modelIndex.count) models; maxModels is \(limit). Delete some that nobody needs, and leave them")
+        "there are \(present) models; maxModels is \(limit). Delete some that nobody needs, and leave them")
     }
-    let share = configuration.maxModelsPerPeer ?? max(1, limit / 2)
-    let made = sessions.identities[maker]?.made ?? 0
+    let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
+    let made = hub.sessions.identities[maker]?.made ?? 0
     guard made < share || limit < HubMachine.fewModels else {
       throw Refusal(
         .modelFull,
         "this peer has made \(made) models; maxModelsPerPeer is \(share). Delete some that nobody needs, and leave them"
       )
     }
-    guard topics.hasRoom else { throw Refusal(.modelFull, "no topic is left. Start the hub again") }
+    guard hub.models.hasTopics else { throw Refusal(.modelFull, "no topic is left. Start the hub again") }
     let index = Names.isEphemeral(id) ? makeEphemeralModel(id) : makeModel(id)
-    models[index].maker = maker
-    sessions.identities[maker]?.made += 1
+    hub.models[index].maker = maker
+    hub.sessions.identities[maker]?.made += 1
     return index
   }
 
@@ -93,14 +75,14 @@ extension HubMachine {
   /// A session has left the model, or an identity was forgotten: the end of the drain checks whether the model is
   /// gone.
   mutating func touchIfLeft(_ index: Int) {
-    if models[index].sessions.isEmpty, models[index] !== retired { touch(index) }
+    if hub.models[index].sessions.isEmpty, !hub.models.isRemoved(index) { hub.models.touch(index) }
   }
 
   /// Removes a model without use: immediately if the store has nothing of it, else once the store has the batch
   /// that removes it.
   mutating func removeIfGone(_ index: Int) {
-    let model = models[index]
-    guard model !== retired, model.removal == nil, isGone(index) else { return }
+    let model = hub.models[index]
+    guard !hub.models.isRemoved(index), model.removal == nil, isGone(index) else { return }
     if model.ephemeral != nil || !model.hasRecords {
       remove(index)
     } else {
@@ -110,7 +92,7 @@ extension HubMachine {
   }
 
   private func isGone(_ index: Int) -> Bool {
-    let model = models[index]
+    let model = hub.models[index]
     guard model.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy, model.waiting.isEmpty,
       !model.hasForgottenWriter,
       model.counterpart == nil || model.ephemeral != nil, !returning.contains(where: { $0.model == index })
@@ -123,9 +105,9 @@ extension HubMachine {
 
   /// Sends waiting removals to the store, at most `Removals.most` at a time.
   mutating func removeWaiting(_ time: HubTime, _ output: inout HubOutput) {
-    while removals.underWay < Removals.most, !removals.waiting.isEmpty, time.monotonic >= sequencer.storeFullUntil {
+    while removals.underWay < Removals.most, !removals.waiting.isEmpty, time.monotonic >= hub.storeFullUntil {
       let index = removals.waiting.removeLast()
-      let model = models[index]
+      let model = hub.models[index]
       guard isGone(index) else {
         model.removal = nil
         continue
@@ -134,24 +116,24 @@ extension HubMachine {
       model.isAppending = true
       removals.underWay += 1
       output.batches.append(
-        .removal(of: model.id, record: model.records + 1, epoch: epoch, version: model.version))
+        .removal(of: model.id, record: model.records + 1, epoch: hub.epoch, version: model.version))
     }
   }
 
   /// The index of a model, or of an ephemeral model's stored model, that the store is removing.
   func indexOfRemoval(_ name: String) -> Int? {
     guard removals.underWay > 0 else { return nil }
-    let index = modelIndex[Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name]
-    return index.flatMap { models[$0].removal?.isUnderWay == true ? $0 : nil }
+    let index = hub.models.index(named: Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name)
+    return index.flatMap { hub.models[$0].removal?.isUnderWay == true ? $0 : nil }
   }
 
   /// The store has removed a model. Joins that arrived meanwhile make a new one.
   mutating func removed(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let joins = models[index].removal?.joins ?? []
+    let joins = hub.models[index].removal?.joins ?? []
     removals.underWay -= 1
     removals.floor.raise(over: batch)
-    sequencer.counters.removedModels += 1
-    if configuration.recovery, !tailProven { recordRemoved(batch.model) }
+    hub.counters.removedModels += 1
+    if hub.configuration.recovery, !tailProven { recordRemoved(batch.model) }
     remove(index)
     for (session, join) in joins { joinModel(join, session, time, &output) }
   }
@@ -165,34 +147,31 @@ extension HubMachine {
 
   /// From now on no peer is asked for a missing model, unless its replica is beyond the floor.
   mutating func recoverNoRemoved() {
-    removals.recoveredBefore = RecoveryPoint(epoch: epoch, version: removals.floor.version)
+    removals.recoveredBefore = RecoveryPoint(epoch: hub.epoch, version: removals.floor.version)
     removals.names.removeAll()
   }
 
   /// Keeps a model whose removal was not stored.
   mutating func keepRemoved(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    guard let removal = models[index].removal, removal.isUnderWay else { return }
+    guard let removal = hub.models[index].removal, removal.isUnderWay else { return }
     removals.underWay -= 1
-    models[index].removal = nil
-    touch(index)
+    hub.models[index].removal = nil
+    hub.models.touch(index)
     for (session, join) in removal.joins { joinModel(join, session, time, &output) }
   }
 
   /// Removes a model from memory. Its topic is never reused; its index is.
   private mutating func remove(_ index: Int) {
-    let model = models[index]
-    modelIndex[model.id] = nil
-    topics.release(model.topic)
-    models[index] = retired
-    for writer in model.writers { sessions.identities[writer.origin.tag]?.models.remove(index) }
-    if let maker = model.maker { sessions.identities[maker]?.made -= 1 }
+    let model = hub.models[index]
+    hub.models.remove(index)
+    for writer in model.writers { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
+    if let maker = model.maker { hub.sessions.identities[maker]?.made -= 1 }
     recentlyChanged.remove(index)
     for position in verifications.indices { verifications[position].models.removeAll { $0.model == index } }
-    removals.freed.append(index)
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     ephemeralModels.removeAll { $0 == index }
     removals.ephemeralFloor = max(removals.ephemeralFloor, model.version)
-    (models[stored].counterpart, models[stored].owner) = (nil, nil)
-    touch(stored)
+    (hub.models[stored].counterpart, hub.models[stored].owner) = (nil, nil)
+    hub.models.touch(stored)
   }
 }

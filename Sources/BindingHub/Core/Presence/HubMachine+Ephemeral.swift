@@ -9,26 +9,26 @@ extension HubMachine {
   /// Makes the ephemeral model, and its stored model if there is none.
   mutating func makeEphemeralModel(_ name: String) -> Int {
     let model = Names.model(ofEphemeral: name)
-    let stored = modelIndex[model] ?? makeModel(model)
-    let index = makeModel(
-      name, ephemeral: EphemeralState(of: models[stored], epoch: Epoch(start)),
+    let stored = hub.models.index(named: model) ?? makeModel(model)
+    let index = hub.models.make(
+      name, ephemeral: EphemeralState(of: hub.models[stored], epoch: Epoch(hub.start)),
       from: LogFloor(version: removals.ephemeralFloor))
     ephemeralModels.append(index)
-    models[index].counterpart = stored
-    models[stored].counterpart = index
+    hub.models[index].counterpart = stored
+    hub.models[stored].counterpart = index
     return index
   }
 
   /// Settles decisions of an ephemeral model immediately, without the store.
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = models[index]
+    let model = hub.models[index]
     guard model.ephemeral != nil, model.hasPendingBatch else { return }
-    stored(model.finishBatch(epoch: model.epoch(ifStored: epoch)), index, time, &output)
+    stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
     guard let storedIndex = model.counterpart else { return }
     let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
-    guard models[storedIndex].owner != owner else { return }
-    models[storedIndex].owner = owner
+    guard hub.models[storedIndex].owner != owner else { return }
+    hub.models[storedIndex].owner = owner
     askAgain(storedIndex, time, &output)
   }
 
@@ -36,7 +36,7 @@ extension HubMachine {
 
   /// Deletes a peer's fields in one ephemeral model.
   mutating func release(_ tag: Tag, in index: Int, _ time: HubTime) {
-    let model = models[index]
+    let model = hub.models[index]
     guard model.ephemeral != nil, model.knownWriter(tag) != nil else { return }
     let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
       model.holder(of: id)?.tag == tag
@@ -52,13 +52,13 @@ extension HubMachine {
 
   /// Deletes a peer's fields in all ephemeral models; its session has ended.
   mutating func release(_ tag: Tag, _ time: HubTime) {
-    for index in sessions.identities[tag]?.models.sorted() ?? [] { release(tag, in: index, time) }
+    for index in hub.sessions.identities[tag]?.models.sorted() ?? [] { release(tag, in: index, time) }
   }
 
   /// A peer says hello again: its fields in ephemeral models wait for it to join them.
   mutating func awaitReturn(of tag: Tag, after session: SessionID) {
-    for topic in sessions[session]?.joins.keys.sorted() ?? [] {
-      guard let index = index(of: topic), models[index].ephemeral != nil else { continue }
+    for topic in hub.sessions[session]?.joins.keys.sorted() ?? [] {
+      guard let index = hub.models.index(of: topic), hub.models[index].ephemeral != nil else { continue }
       returning.insert(Returning(tag: tag, model: index))
     }
   }
@@ -67,8 +67,8 @@ extension HubMachine {
   /// away.
   mutating func endReturns(_ time: HubTime) {
     for entry in returning.sorted() {
-      let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
-      if let session, session.joins[models[entry.model].topic] == nil {
+      let session = hub.sessions.identities[entry.tag]?.session.flatMap { hub.sessions[$0] }
+      if let session, session.joins[hub.models[entry.model].topic] == nil {
         guard time.monotonic >= session.welcomedAt + HubMachine.slotKeptMilliseconds else { continue }
         release(entry.tag, in: entry.model, time)
       }
@@ -80,14 +80,14 @@ extension HubMachine {
 
   /// Updates the presence fields of a model's ephemeral counterpart, if a session has joined that.
   mutating func publishPresence(ofModelAt stored: Int, _ time: HubTime) {
-    guard let index = models[stored].counterpart, let ephemeral = models[index].ephemeral else { return }
+    guard let index = hub.models[stored].counterpart, let ephemeral = hub.models[index].ephemeral else { return }
     // Without sessions there is nothing to publish; the next join computes it.
-    let isWatched = !models[index].sessions.isEmpty
+    let isWatched = !hub.models[index].sessions.isEmpty
     var present: [Tag: EphemeralState.Slot] = [:]
-    for id in isWatched ? models[stored].sessions.sorted() : [] {
-      guard let session = sessions[id] else { continue }
+    for id in isWatched ? hub.models[stored].sessions.sorted() : [] {
+      guard let session = hub.sessions[id] else { continue }
       let identity = session.identity
-      let since = sessions.identities[identity.tag]?.presentSince[models[stored].topic] ?? time.wall
+      let since = hub.sessions.identities[identity.tag]?.presentSince[hub.models[stored].topic] ?? time.wall
       present[identity.tag] =
         ephemeral.slot(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
     }
@@ -106,29 +106,30 @@ extension HubMachine {
 
   /// Whether a peer that is not joined only lost its connection, and its new session may still join.
   private func isComingBack(_ tag: Tag, to stored: Int, _ time: HubTime) -> Bool {
-    guard let identity = sessions.identities[tag], let session = identity.session.flatMap({ sessions[$0] }) else {
+    guard let identity = hub.sessions.identities[tag], let session = identity.session.flatMap({ hub.sessions[$0] })
+    else {
       return false
     }
-    return identity.presentSince[models[stored].topic] != nil
+    return identity.presentSince[hub.models[stored].topic] != nil
       && time.monotonic < session.welcomedAt + HubMachine.slotKeptMilliseconds
   }
 
   /// Updates presence in every joined ephemeral model: a slot that waited for its peer may be free now.
   mutating func publishPresences(_ time: HubTime) {
-    for index in ephemeralModels where !models[index].sessions.isEmpty {
-      if let stored = models[index].counterpart { publishPresence(ofModelAt: stored, time) }
+    for index in ephemeralModels where !hub.models[index].sessions.isEmpty {
+      if let stored = hub.models[index].counterpart { publishPresence(ofModelAt: stored, time) }
     }
   }
 
   /// Commits changes of the hub's own in an ephemeral model.
   mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
-    let model = models[index]
+    let model = hub.models[index]
     var rest = changes[...]
     while !rest.isEmpty {
       let part = rest.prefix(10_000)
       rest = rest.dropFirst(part.count)
-      model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
-      let origin = Origin(tag: .none, name: configuration.name)
+      model.openBatch(epoch: model.epoch(ifStored: hub.epoch), time: time.wall)
+      let origin = Origin(tag: .none, name: hub.configuration.name)
       let (version, writer) = (model.nextVersion, model.writer(for: origin))
       model.pendingBatch.commits.beginCommit(origin: model.pendingBatch.commits.origin(origin), number: 0, hops: 0)
       for (name, value) in part {
@@ -139,7 +140,7 @@ extension HubMachine {
       }
       model.pendingBatch.commits.endCommit()
     }
-    if !changes.isEmpty { touch(index) }
+    if !changes.isEmpty { hub.models.touch(index) }
   }
 }
 

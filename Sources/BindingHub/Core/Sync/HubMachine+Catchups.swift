@@ -3,7 +3,7 @@ import BindingProtocol
 /// Catch-ups under way. Each turn sends a share of them, so that the join of a big model delays no other peer.
 extension HubMachine {
   /// The most bytes of catch-ups that a turn sends, and of one message.
-  private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
+  private var shareBytes: Int { min(hub.configuration.limits.chunkBytes, 65_536) }
 
   /// Whether the end of another drain would send more.
   package var isStreaming: Bool {
@@ -28,8 +28,8 @@ extension HubMachine {
   /// Finishes catch-ups of a model that have little left, because every decision on it is stored. In a busy model
   /// that is so for a moment only.
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
-    guard models[index].isSettled else { return }
-    for position in catchups.indices.reversed() where catchups[position].catchup.model === models[index] {
+    guard hub.models[index].isSettled else { return }
+    for position in catchups.indices.reversed() where catchups[position].catchup.model === hub.models[index] {
       guard !isCongested(catchups[position].catchup.session), let left = catchups[position].catchup.countLeft() else {
         continue
       }
@@ -57,14 +57,14 @@ extension HubMachine {
   private mutating func sendNext(of stream: CatchupStream, _ output: inout HubOutput) -> CatchupStream? {
     var stream = stream
     let (session, model) = (stream.catchup.session, stream.catchup.model)
-    guard let record = sessions[session] else { return nil }
+    guard let record = hub.sessions[session] else { return nil }
     let chunk = stream.catchup.nextChunk(
-      epoch: model.epoch(ifStored: epoch), lastDecided: lastDecided(of: record.identity.tag, in: model),
+      epoch: model.epoch(ifStored: hub.epoch), lastDecided: lastDecided(of: record.identity.tag, in: model),
       limitBytes: shareBytes,
       mayEnd: model.isSettled)
     stream.isWaiting = chunk == nil
     guard let chunk else { return stream }
-    send(.catchup(chunk), to: session, &output, topic: model.topic)
+    hub.send(.catchup(chunk), to: session, &output, topic: model.topic)
     return chunk.isLast ? nil : stream
   }
 
@@ -80,7 +80,7 @@ extension HubMachine {
 
   /// Whether the session's connection is congested.
   func isCongested(_ session: SessionID) -> Bool {
-    !congestedConnections.isEmpty && sessions[session].map { congestedConnections[$0.connection] != nil } == true
+    !congestedConnections.isEmpty && hub.sessions[session].map { congestedConnections[$0.connection] != nil } == true
   }
 
   struct CatchupStream {

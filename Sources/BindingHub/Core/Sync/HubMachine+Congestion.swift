@@ -7,24 +7,24 @@ extension HubMachine {
   /// A message with a model's commits or head was not sent, because the connection is congested.
   package mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
     var reader = WireReader(frame)
-    guard let header = try? HubHeader(from: &reader), sessions.byConnection[connection] != nil else { return }
-    sequencer.counters.leftOut += 1
+    guard let header = try? HubHeader(from: &reader), hub.sessions.byConnection[connection] != nil else { return }
+    hub.counters.leftOut += 1
     congestedConnections[connection, default: []].insert(header.topic)
   }
 
   /// A connection is congested: its catch-ups pause until it is writable.
   package mutating func becameCongested(_ connection: ConnectionID) {
-    guard congestedConnections[connection] == nil, sessions.byConnection[connection] != nil else { return }
+    guard congestedConnections[connection] == nil, hub.sessions.byConnection[connection] != nil else { return }
     congestedConnections[connection] = []
   }
 
   /// The messages that waited for a connection have left.
   package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
     guard let topics = congestedConnections.removeValue(forKey: connection) else { return }
-    let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
+    let joined = (hub.sessions.byConnection[connection] ?? []).compactMap { hub.sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.delivery != nil }) {
-      guard let index = index(of: topic) else { continue }
-      output.send(.head(head(of: models[index])), to: .connection(connection), topic: topic, start: start)
+      guard let index = hub.models.index(of: topic) else { continue }
+      output.send(.head(head(of: hub.models[index])), to: .connection(connection), topic: topic, start: hub.start)
     }
   }
 }

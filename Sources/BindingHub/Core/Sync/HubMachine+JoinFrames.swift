@@ -7,11 +7,11 @@ extension HubMachine {
   ) {
     handleInTurn(joins.filter { $0.fault == nil }.map(\.join), session, time, &output)
     for case (let join, let fault?) in joins {
-      guard let connection = sessions[session]?.connection else { return }
-      sequencer.counters.joins += 1
-      sequencer.counters.modelsRefused += 1
+      guard let connection = hub.sessions[session]?.connection else { return }
+      hub.counters.joins += 1
+      hub.counters.modelsRefused += 1
       // The text begins with the join's name: the peer sees which join was refused.
-      error(
+      hub.error(
         fault.code, "\(PrintedText.escaped(join.name)): \(fault.problem)", session, connection, isFatal: false, &output)
     }
   }

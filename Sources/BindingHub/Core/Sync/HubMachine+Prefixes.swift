@@ -4,18 +4,19 @@ import BindingProtocol
 /// commit.
 extension HubMachine {
   mutating func joinPrefix(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
-    guard let record = sessions[session] else { return }
-    if record.prefixes[join.name] == nil, record.prefixes.count >= configuration.limits.maxTopics {
-      sequencer.counters.topicsRefused += 1
-      return error(
-        .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(configuration.limits.maxTopics)",
+    guard let record = hub.sessions[session] else { return }
+    if record.prefixes[join.name] == nil, record.prefixes.count >= hub.configuration.limits.maxTopics {
+      hub.counters.topicsRefused += 1
+      return hub.error(
+        .tooManyTopics,
+        "\(record.prefixes.count) prefixes are joined; maxTopics is \(hub.configuration.limits.maxTopics)",
         session, record.connection, isFatal: false, &output)
     }
-    sessions.with(session) { $0.prefixes[join.name] = join.request }
-    sessions.withPrefixes.insert(session)
+    hub.sessions.with(session) { $0.prefixes[join.name] = join.request }
+    hub.sessions.withPrefixes.insert(session)
     announcing.removeAll { $0.session == session && $0.prefix == join.name }
     announcing.append(
-      Announcing(session: session, prefix: join.name, request: join.request, rest: models.indices))
+      Announcing(session: session, prefix: join.name, request: join.request, rest: hub.models.indices))
   }
 
   /// The most models that a turn checks, and that it announces: a thousand of the longest ids fit into a frame.
@@ -41,7 +42,7 @@ extension HubMachine {
     var found: [ModelLog] = []
     for index in share.rest.prefix(HubMachine.modelsLookedAt) where found.count < most {
       share.rest = (index + 1)..<share.rest.upperBound
-      let model = models[index]
+      let model = hub.models[index]
       if model.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
     }
     // The last message is marked as the last.
@@ -65,17 +66,17 @@ extension HubMachine {
     let announced = models.map {
       AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.countedValues))
     }
-    send(
+    hub.send(
       .announce(Announce(session: session, request: request, isComplete: isComplete, models: announced)), to: session,
       &output)
   }
 
   /// Announces a model's first commit to the sessions that joined a prefix of its id.
   mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
-    let model = models[index]
+    let model = hub.models[index]
     guard !model.wasAnnounced, model.hasCommits, model.ephemeral == nil else { return }
     model.wasAnnounced = true
-    for session in sessions.withPrefixes.sorted().compactMap({ sessions[$0] }) {
+    for session in hub.sessions.withPrefixes.sorted().compactMap({ hub.sessions[$0] }) {
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
         announce([model], to: session.id, request, isComplete: false, &output)
       }

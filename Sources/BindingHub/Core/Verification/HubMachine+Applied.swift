@@ -7,28 +7,30 @@ extension HubMachine {
     _ wanted: AwaitApplied, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {
     func refuse(_ end: Awaited.End) {
-      send(.awaited(Awaited(session: session, request: wanted.request, end: end)), to: session, &output)
+      hub.send(.awaited(Awaited(session: session, request: wanted.request, end: end)), to: session, &output)
     }
-    guard let index = index(of: wanted.topic), models[index].sessions.contains(session) else {
+    guard let index = hub.models.index(of: wanted.topic), hub.models[index].sessions.contains(session) else {
       return refuse(.notJoined)
     }
-    guard wanted.epoch == models[index].epoch(ifStored: epoch) else { return refuse(.otherEpoch) }
-    guard barriers.count < configuration.maxBarriers,
-      barriers.count(of: session) < configuration.maxBarriersPerSession
+    guard wanted.epoch == hub.models[index].epoch(ifStored: hub.epoch) else { return refuse(.otherEpoch) }
+    guard barriers.count < hub.configuration.maxBarriers,
+      barriers.count(of: session) < hub.configuration.maxBarriersPerSession
     else {
-      sequencer.counters.barriersRefused += 1
+      hub.counters.barriersRefused += 1
       return refuse(.tooMany)
     }
-    sequencer.counters.barriers += 1
-    let topic = models[index].topic
-    let timeout = min(UInt64(wanted.timeoutMilliseconds), configuration.maxBarrierMilliseconds)
+    hub.counters.barriers += 1
+    let topic = hub.models[index].topic
+    let timeout = min(UInt64(wanted.timeoutMilliseconds), hub.configuration.maxBarrierMilliseconds)
     barriers.add(
       Barrier(
         session: session, request: wanted.request, version: wanted.version,
         count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout,
-        waiting: models[index].sessions), to: index)
-    for id in models[index].sessions {
-      guard let session = sessions[id], !session.reports, let applied = session.joins[topic]?.applied else { continue }
+        waiting: hub.models[index].sessions), to: index)
+    for id in hub.models[index].sessions {
+      guard let session = hub.sessions[id], !session.reports, let applied = session.joins[topic]?.applied else {
+        continue
+      }
       barriers.reached(applied, of: index, by: id)
     }
     ask(index, version: wanted.version, &output)
@@ -36,16 +38,16 @@ extension HubMachine {
 
   /// Handles a peer's report of its replicas.
   mutating func handle(_ entries: [AppliedEntry], _ id: SessionID, _ output: inout HubOutput) {
-    guard let session = sessions[id] else { return }
+    guard let session = hub.sessions[id] else { return }
     for entry in entries {
-      guard let index = index(of: entry.topic), let record = session.joins[entry.topic] else { continue }
+      guard let index = hub.models.index(of: entry.topic), let record = session.joins[entry.topic] else { continue }
       if entry.healed > record.healed {
-        sequencer.counters.healedDivergences += UInt64(entry.healed - record.healed)
-        sessions.with(id) { $0.joins[entry.topic]?.healed = entry.healed }
+        hub.counters.healedDivergences += UInt64(entry.healed - record.healed)
+        hub.sessions.with(id) { $0.joins[entry.topic]?.healed = entry.healed }
         output.notices.append(
-          .healed(peer: session.identity.fullName, model: models[index].id, version: entry.version))
+          .healed(peer: session.identity.fullName, model: hub.models[index].id, version: entry.version))
       }
-      if !barriers.isEmpty, entry.epoch == models[index].epoch(ifStored: epoch) {
+      if !barriers.isEmpty, entry.epoch == hub.models[index].epoch(ifStored: hub.epoch) {
         barriers.reached(entry.version, of: index, by: id)
       }
       if !verifications.isEmpty { compare(entry, of: session, index, &output) }
@@ -55,21 +57,21 @@ extension HubMachine {
   /// Records the version in an `alive`: all that is known of sessions that cannot be asked.
   mutating func recordApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
     // It names no epoch: once this start has begun another one, an old report cannot be told from a new one.
-    guard !believedPeerAhead, sessions[session]?.joins[entry.topic] != nil else { return }
-    sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
+    guard !believedPeerAhead, hub.sessions[session]?.joins[entry.topic] != nil else { return }
+    hub.sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
     if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
   }
 
   /// Asks all joined sessions to report when they have a version. The question is published if all of them know it,
   /// else sent to each that does (a session is never sent a kind that it did not name).
   func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
-    let model = models[index]
-    let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
-    let joined = model.sessions.sorted().compactMap { sessions[$0] }
+    let model = hub.models[index]
+    let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: hub.epoch), version: version))
+    let joined = model.sessions.sorted().compactMap { hub.sessions[$0] }
     let isPublished = joined.allSatisfy(\.reports) && joined.count > model.routed.count
-    if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }
+    if isPublished { output.send(question, to: .publish, topic: model.topic, start: hub.start) }
     for session in joined where session.reports && (!isPublished || model.routed.contains(session.id)) {
-      send(question, to: session.id, &output, topic: model.topic)
+      hub.send(question, to: session.id, &output, topic: model.topic)
     }
   }
 
@@ -95,9 +97,9 @@ extension HubMachine {
   }
 
   private mutating func sendEnd(of barrier: Barrier, _ end: Awaited.End, _ output: inout HubOutput) {
-    if end == .incomplete { sequencer.counters.barriersMissed += 1 }
-    let missing = barrier.waiting.sorted().compactMap { sessions[$0]?.identity.name }
-    send(
+    if end == .incomplete { hub.counters.barriersMissed += 1 }
+    let missing = barrier.waiting.sorted().compactMap { hub.sessions[$0]?.identity.name }
+    hub.send(
       .awaited(
         Awaited(
           session: barrier.session, request: barrier.request, applied: UInt32(clamping: barrier.applied.count),

@@ -6,27 +6,28 @@ extension HubMachine {
     _ wanted: Verify, _ session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
     verifications.removeAll { $0.connection == connection }
-    guard verifications.count < configuration.maxVerifications else {
-      return error(
+    guard verifications.count < hub.configuration.maxVerifications else {
+      return hub.error(
         .overLimit, "\(verifications.count) comparisons are under way; maxVerifications is that", session, connection,
         isFatal: false, &output)
     }
-    sequencer.counters.verifications += 1
+    hub.counters.verifications += 1
     var examined: [Verification.Examined] = []
     var (next, sessionCount) = (Topics.none, 0)
     var last = wanted.after
-    for topic in topics.topics(after: wanted.after) {
-      guard let index = index(of: topic) else { continue }
-      let model = models[index]
+    for topic in hub.models.topics(after: wanted.after) {
+      guard let index = hub.models.index(of: topic) else { continue }
+      let model = hub.models[index]
       guard model.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else {
         continue
       }
-      if examined.count >= configuration.maxVerifiedModels || sessionCount >= configuration.maxVerifiedSessions {
+      if examined.count >= hub.configuration.maxVerifiedModels || sessionCount >= hub.configuration.maxVerifiedSessions
+      {
         next = last
         break
       }
       last = topic
-      let joined = model.sessions.compactMap { sessions[$0] }.filter { $0.joins[model.topic]?.delivery != nil }
+      let joined = model.sessions.compactMap { hub.sessions[$0] }.filter { $0.joins[model.topic]?.delivery != nil }
       sessionCount += joined.count
       examined.append(
         Verification.Examined(
@@ -35,7 +36,7 @@ extension HubMachine {
           unable: Set(joined.lazy.filter { !$0.reports }.map(\.id))))
       if joined.contains(where: \.reports) { ask(index, version: 0, &output) }
     }
-    let timeout = min(UInt64(wanted.timeoutMilliseconds), configuration.maxVerifyMilliseconds)
+    let timeout = min(UInt64(wanted.timeoutMilliseconds), hub.configuration.maxVerifyMilliseconds)
     verifications.append(
       Verification(
         connection: connection, session: session, deadline: time.monotonic + timeout, models: examined, next: next))
@@ -45,21 +46,22 @@ extension HubMachine {
   mutating func compare(_ entry: AppliedEntry, of session: SessionRecord, _ index: Int, _ output: inout HubOutput) {
     for position in verifications.indices {
       guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
-      guard verifications[position].models[at].apply(entry, of: session.id, isThisEpoch: entry.epoch == epoch) else {
+      guard verifications[position].models[at].apply(entry, of: session.id, isThisEpoch: entry.epoch == hub.epoch)
+      else {
         continue
       }
-      sequencer.counters.differences += 1
+      hub.counters.differences += 1
       output.notices.append(
-        .differs(peer: session.identity.fullName, model: models[index].id, version: entry.version))
+        .differs(peer: session.identity.fullName, model: hub.models[index].id, version: entry.version))
     }
   }
 
   /// Records the digest of a new version of a model being compared: peers will soon report it.
   mutating func rememberDigest(_ index: Int) {
-    let (version, digest) = (models[index].version, models[index].fields.digest())
+    let (version, digest) = (hub.models[index].version, hub.models[index].fields.digest())
     for position in verifications.indices {
       guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
-      verifications[position].models[at].record(version, digest, limit: configuration.verifiedVersions)
+      verifications[position].models[at].record(version, digest, limit: hub.configuration.verifiedVersions)
     }
   }
 
@@ -69,7 +71,7 @@ extension HubMachine {
     for ended in verifications where ended.isComplete || ended.deadline <= time.monotonic {
       output.send(
         .statusReport(StatusReport(session: ended.session, json: FieldValue(json: json(of: ended)))),
-        to: .connection(ended.connection), start: start)
+        to: .connection(ended.connection), start: hub.start)
     }
     verifications.removeAll { $0.isComplete || $0.deadline <= time.monotonic }
   }
@@ -77,10 +79,10 @@ extension HubMachine {
   /// The report. A test pins the names.
   private func json(of verification: Verification) -> JSON {
     func names(_ ids: Set<SessionID>) -> JSON {
-      .array(ids.compactMap { sessions[$0]?.identity.fullName }.sorted().map(JSON.string))
+      .array(ids.compactMap { hub.sessions[$0]?.identity.fullName }.sorted().map(JSON.string))
     }
     let compared = verification.models.map { examined in
-      let model = models[examined.model]
+      let model = hub.models[examined.model]
       return JSON.object([
         .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
         .init("digest", .string(String(model.fields.digest(), radix: 16))),
@@ -89,7 +91,7 @@ extension HubMachine {
       ])
     }
     return .object([
-      .init("start", .string(String(start, radix: 16))), .init("next", .integer(Int64(verification.next))),
+      .init("start", .string(String(hub.start, radix: 16))), .init("next", .integer(Int64(verification.next))),
       .init("models", .array(compared)),
     ])
   }

@@ -61,8 +61,8 @@ extension HubMachine {
   var disagreementsJSON: JSON {
     .array(
       disagreements.entries.compactMap { entry in
-        guard sessions.identities[entry.tag]?.session != nil, let index = modelIndex[entry.model],
-          models[index].storedDescription?.version == entry.version
+        guard hub.sessions.identities[entry.tag]?.session != nil, let index = hub.models.index(named: entry.model),
+          hub.models[index].storedDescription?.version == entry.version
         else { return nil }
         let fields = entry.differences.map { difference in
           JSON.Member(

@@ -25,7 +25,9 @@ extension HubMachine {
   }
 
   private func session(ofOwner owner: Tag, of model: ModelLog) -> SessionID? {
-    guard let id = sessions.identities[owner]?.session, sessions[id]?.joins[model.topic] != nil else { return nil }
+    guard let id = hub.sessions.identities[owner]?.session, hub.sessions[id]?.joins[model.topic] != nil else {
+      return nil
+    }
     return id
   }
 
@@ -33,59 +35,61 @@ extension HubMachine {
     about fields: [ApprovalField], of proposal: ModelLog.Waiting, by origin: Origin, in index: Int, _ time: HubTime,
     _ output: inout HubOutput
   ) {
-    let model = models[index]
+    let model = hub.models[index]
     guard let owner = model.owner, let asked = session(ofOwner: owner, of: model) else { return }
     lastToken &+= 1
     model.pendingApproval = PendingApproval(
       token: lastToken, asked: asked, owner: owner, origin: origin, proposal: proposal, fields: fields,
-      answerBy: time.monotonic + configuration.approvalMilliseconds)
-    sequencer.counters.approvals += 1
-    touch(index)
-    send(
+      answerBy: time.monotonic + hub.configuration.approvalMilliseconds)
+    hub.counters.approvals += 1
+    hub.models.touch(index)
+    hub.send(
       .approve(ApprovalRequest(session: asked, topic: model.topic, token: lastToken, origin: origin, fields: fields)),
       to: asked,
       &output)
   }
 
   mutating func handle(_ approval: Approval, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
-    guard let index = index(of: approval.topic), let pendingApproval = models[index].pendingApproval,
+    guard let index = hub.models.index(of: approval.topic), let pendingApproval = hub.models[index].pendingApproval,
       pendingApproval.asked == session,
       pendingApproval.token == approval.token, pendingApproval.approval == nil
     else { return }
-    let name = sessions[session]?.identity.name ?? ""
-    models[index].pendingApproval?.approval =
+    let name = hub.sessions[session]?.identity.name ?? ""
+    hub.models[index].pendingApproval?.approval =
       approval.isAccepted
       ? .givenFor(pendingApproval.fields)
-      : .denied(Refusal(.refusedByOwner, "\(models[index].id): \(name) says: \(PrintedText.escaped(approval.text))"))
+      : .denied(
+        Refusal(.refusedByOwner, "\(hub.models[index].id): \(name) says: \(PrintedText.escaped(approval.text))"))
     goOn(index, time, &output)
   }
 
   /// Decides a proposal again when the model's owner has changed or is gone.
   mutating func askAgain(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    guard let pendingApproval = models[index].pendingApproval, pendingApproval.owner != models[index].owner else {
+    guard let pendingApproval = hub.models[index].pendingApproval, pendingApproval.owner != hub.models[index].owner
+    else {
       return
     }
     // A denied proposal waits only for the store.
     if case .denied? = pendingApproval.approval { return }
-    models[index].pendingApproval = nil
-    models[index].waiting.insert(pendingApproval.proposal, at: 0)
+    hub.models[index].pendingApproval = nil
+    hub.models[index].waiting.insert(pendingApproval.proposal, at: 0)
     goOn(index, time, &output)
   }
 
   /// Denies the proposals of silent owners. A silent owner loses the model: otherwise each later write would wait
   /// as long.
   mutating func endSilence(_ time: HubTime, _ output: inout HubOutput) {
-    for index in touched {
-      guard let pendingApproval = models[index].pendingApproval, pendingApproval.approval == nil,
+    for index in hub.models.touched {
+      guard let pendingApproval = hub.models[index].pendingApproval, pendingApproval.approval == nil,
         pendingApproval.answerBy <= time.monotonic
       else {
         continue
       }
-      sequencer.counters.silentOwners += 1
-      let name = sessions[pendingApproval.asked]?.identity.name ?? "its owner"
-      let limit = configuration.approvalMilliseconds
-      models[index].pendingApproval?.approval = .denied(
-        Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
+      hub.counters.silentOwners += 1
+      let name = hub.sessions[pendingApproval.asked]?.identity.name ?? "its owner"
+      let limit = hub.configuration.approvalMilliseconds
+      hub.models[index].pendingApproval?.approval = .denied(
+        Refusal(.ownerSilent, "\(hub.models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
       disown(index, pendingApproval.owner, time)
       goOn(index, time, &output)
     }
@@ -93,9 +97,10 @@ extension HubMachine {
 
   /// Deletes the field that names a model's owner, unless another peer holds it by now.
   private mutating func disown(_ index: Int, _ owner: Tag, _ time: HubTime) {
-    models[index].owner = nil
-    guard let ephemeralIndex = models[index].counterpart, let field = models[ephemeralIndex].fields.id(of: Names.owner),
-      models[ephemeralIndex].holder(of: field)?.tag == owner
+    hub.models[index].owner = nil
+    guard let ephemeralIndex = hub.models[index].counterpart,
+      let field = hub.models[ephemeralIndex].fields.id(of: Names.owner),
+      hub.models[ephemeralIndex].holder(of: field)?.tag == owner
     else { return }
     change(ephemeralIndex, [(Names.owner, nil)], time)
   }

@@ -5,11 +5,6 @@ import BindingProtocol
 struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
-  var epoch: Epoch
-  var counters = HubCounters()
-  /// Until then, on the monotonic clock, the full store makes the sequencer defer every decision that needs room in
-  /// it.
-  var storeFullUntil: UInt64 = 0
   /// Descriptions proposed with `setIfAbsent` for models that have one, at most `mostDeclared`; the caller removes
   /// them.
   var declared: [Declared] = []
@@ -48,9 +43,9 @@ struct Sequencer {
   /// - Parameter mayBeOld: whether it may have been sent first in an earlier epoch.
   mutating func decide(
     _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
-    approval: Approval = .given, mayBeOld: Bool = false
+    approval: Approval = .given, mayBeOld: Bool = false, _ hub: inout HubContext
   ) -> Immediate {
-    counters.proposals += 1
+    hub.counters.proposals += 1
     let confirmed = proposal.confirmed
     let (isNext, waiting) = model.withWriter(writer) { record in
       record.confirm(min(confirmed, record.lastStored))
@@ -59,8 +54,8 @@ struct Sequencer {
         record.unconfirmedCount + Int(record.lastDecided) - Int(record.lastStored)
       )
     }
-    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
-    if let later = reasonToRetry(model, waiting, time) { return later }
+    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }, &hub) }
+    if let later = reasonToRetry(model, waiting, time, &hub) { return later }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
     model.borrowBatch()
@@ -73,25 +68,25 @@ struct Sequencer {
       model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: 0, index: index))
       return .nothing
     }
-    if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model) { return decided(.unknown) }
+    if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model, &hub) { return decided(.unknown) }
     if proposal.isVoid {
-      counters.expired += 1
+      hub.counters.expired += 1
       return decided(.expired)
     }
     do throws(Verdict) {
-      let version = try commit(proposal, of: origin, writer, in: model, time: time, approval: approval)
+      let version = try commit(proposal, of: origin, writer, in: model, time: time, approval: approval, hub.epoch)
       model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, index: nil))
       return .nothing
     } catch {
       switch error {
       case .unchanged:
-        counters.unchanged += 1
+        hub.counters.unchanged += 1
         return decided(.unchanged)
       case .refused(let code, let text):
-        counters.refusals[code, default: 0] += 1
+        hub.counters.refusals[code, default: 0] += 1
         return decided(.refused(Refusal(code, text)))
       case .conflict(let field, let name):
-        counters.conflicts += 1
+        hub.counters.conflicts += 1
         guard let field else {
           return decided(
             .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
@@ -108,51 +103,56 @@ struct Sequencer {
   }
 
   /// Whether a replica has shown that an older epoch of the log decided this number.
-  private mutating func isSeen(_ number: ProposalNumber, of tag: Tag, in model: ModelLog) -> Bool {
+  private func isSeen(
+    _ number: ProposalNumber, of tag: Tag, in model: ModelLog, _ hub: inout HubContext
+  ) -> Bool {
     guard let seen = model.seenNumbers[tag], number <= seen else { return false }
-    counters.unknownOutcomes += 1
+    hub.counters.unknownOutcomes += 1
     return true
   }
 
   /// Why nothing can be decided now for a writer with this many unconfirmed outcomes; nil: it can.
-  private mutating func reasonToRetry(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
-    if model.recovery != nil { return retryLater(.starting, pauseMilliseconds: 100) }
-    if isFull(for: model, time) {
-      return retryLater(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
+  private func reasonToRetry(
+    _ model: ModelLog, _ unconfirmed: Int, _ time: HubTime, _ hub: inout HubContext
+  ) -> Immediate? {
+    if model.recovery != nil { return retryLater(.starting, pauseMilliseconds: 100, &hub) }
+    if hub.isStoreFull(for: model, time) {
+      return retryLater(.storeFull, pauseMilliseconds: UInt32(clamping: hub.storeFullUntil - time.monotonic), &hub)
     }
-    return unconfirmed >= maxUnconfirmedOutcomes ? retryLater(.busy, pauseMilliseconds: 10) : nil
+    return unconfirmed >= maxUnconfirmedOutcomes ? retryLater(.busy, pauseMilliseconds: 10, &hub) : nil
   }
 
   /// Answers a proposal that is decided and stored, even while nothing can be decided; nil: it is not stored yet.
-  mutating func answerRepeat(_ proposal: ProposalCursor, of origin: Origin, in model: ModelLog) -> Immediate? {
+  func answerRepeat(
+    _ proposal: ProposalCursor, of origin: Origin, in model: ModelLog, _ hub: inout HubContext
+  ) -> Immediate? {
     guard let writer = model.knownWriter(origin.tag) else { return nil }
     let record = model.withWriter(writer) { $0 }
     guard proposal.number <= record.lastStored else { return nil }
-    return answerOutOfTurn(proposal.number, record)
+    return answerOutOfTurn(proposal.number, record, &hub)
   }
 
   /// R3: a repeat gets the stored outcome, a jump the expected number.
-  private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
+  private func answerOutOfTurn(
+    _ number: ProposalNumber, _ record: WriterRecord, _ hub: inout HubContext
+  ) -> Immediate {
     if number > record.lastDecided {
-      counters.jumps += 1
+      hub.counters.jumps += 1
       return .outcome(.expected(next: record.lastDecided + 1))
     }
-    counters.repeats += 1
+    hub.counters.repeats += 1
     // Decided but not stored: the answer follows.
     if number > record.lastStored { return .nothing }
     if let outcome = record.outcome(of: number) { return .outcome(outcome) }
     if number <= record.confirmed { return .nothing }
-    counters.unknownOutcomes += 1
+    hub.counters.unknownOutcomes += 1
     return .outcome(.unknown)
   }
 
-  /// Whether the store is known to have no room for decisions of this model.
-  func isFull(for model: ModelLog, _ time: HubTime) -> Bool {
-    model.ephemeral == nil && time.monotonic < storeFullUntil
-  }
-
-  private mutating func retryLater(_ code: RetryReason, pauseMilliseconds: UInt32) -> Immediate {
-    counters.retries += 1
+  private func retryLater(
+    _ code: RetryReason, pauseMilliseconds: UInt32, _ hub: inout HubContext
+  ) -> Immediate {
+    hub.counters.retries += 1
     return .outcome(.retryLater(code, pauseMilliseconds: pauseMilliseconds))
   }
 
@@ -160,7 +160,8 @@ struct Sequencer {
 
   /// Adds the proposal to the pending batch as one commit, or nothing of it.
   private mutating func commit(
-    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, approval: Approval
+    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, approval: Approval,
+    _ epoch: Epoch
   ) throws(Verdict) -> Version {
     if case .denied(let refusal) = approval { throw .refused(refusal.code, refusal.text) }
     if proposal.byteCount > limits.maxProposalBytes {
@@ -180,7 +181,7 @@ struct Sequencer {
         "\(origin.fullName) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
           + "\(limits.maxHops)")
     }
-    if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
+    if proposal.conditionCount > 0 { try check(proposal.conditions, in: model, epoch) }
 
     model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
     let version = model.nextVersion
@@ -223,7 +224,7 @@ struct Sequencer {
     if fields != agreed { throw .approve(fields) }
   }
 
-  private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {
+  private func check(_ conditions: ConditionCursor, in model: ModelLog, _ epoch: Epoch) throws(Verdict) {
     var conditions = conditions
     let epoch = model.epoch(ifStored: epoch)
     while (try? conditions.next()) == true {

@@ -82,22 +82,30 @@ struct SubscriberRecord {
 }
 
 /// The sessions with their indices and the deadlines of their leases (R16).
-struct Sessions {
+struct SessionTable {
   private(set) var records: [SessionID: SessionRecord] = [:]
   var identities: [Tag: IdentityRecord] = [:]
   /// When the latest evicted identity that had a last decided number was last seen.
   var evictedLastSeen: UInt64?
+  /// Identities with a last decided number in the log that this hub started with.
+  var writersBefore: Set<Tag> = []
   var subscribers: [SubscriberID: SubscriberRecord] = [:]
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]
   private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
   /// Sessions that joined a prefix.
   var withPrefixes: Set<SessionID> = []
+  /// Sessions with outcomes to send, and the bytes past which a message of outcomes is full; the longest conflict then
+  /// still fits into the frame.
+  var withOutcomes: [SessionID] = []
+  let outcomeBytes: Int
   /// No lease ends before then. Asked with each drain, so it is not computed from all sessions: leases only grow
   /// longer, and `expired` finds the first that ends.
   private(set) var nextExpiry = UInt64.max
   /// The session changed last and its index: messages of one session come in runs.
   private var latest: (id: SessionID, index: Dictionary<SessionID, SessionRecord>.Index)?
+
+  init(outcomeBytes: Int) { self.outcomeBytes = outcomeBytes }
 
   subscript(id: SessionID) -> SessionRecord? { records[id] }
 

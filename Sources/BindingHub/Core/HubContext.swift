@@ -1,0 +1,77 @@
+import BindingProtocol
+
+/// What every part of the hub reads and changes: its configuration, models, sessions and counters. One value, which
+/// the machine hands to the part that works; no part keeps it.
+struct HubContext {
+  let configuration: HubConfiguration
+  /// The number of this start of the hub; peers name it in every frame.
+  let start: StartNumber
+  let logID: LogID
+  /// The current epoch of the log.
+  var epoch: Epoch
+  /// When the hub started, and when it last ticked, on the monotonic clock.
+  let startedAt: UInt64
+  var lastTick: UInt64
+  /// Until then the full store makes the hub defer every decision that needs room in it.
+  var storeFullUntil: UInt64 = 0
+  var counters = HubCounters()
+  var models = ModelTable()
+  var sessions: SessionTable
+
+  init(configuration: HubConfiguration, birth: HubBirth, time: HubTime) {
+    self.configuration = configuration
+    start = birth.start
+    logID = birth.logID
+    epoch = birth.epoch
+    startedAt = time.monotonic
+    lastTick = time.monotonic
+    sessions = SessionTable(outcomeBytes: configuration.limits.chunkBytes / 2)
+  }
+
+  /// Whether the store is known to have no room for decisions of this model.
+  func isStoreFull(for model: ModelLog, _ time: HubTime) -> Bool {
+    model.ephemeral == nil && time.monotonic < storeFullUntil
+  }
+
+  /// The index of an identity among a model's writers.
+  mutating func writer(_ origin: Origin, in model: Int) -> Int {
+    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
+    return models[model].writer(for: origin)
+  }
+
+  /// Undoes a model's decisions that are neither stored nor reported.
+  mutating func dropBatch(_ index: Int) {
+    sessions.undo(models[index].pendingBatch.answers)
+    models[index].dropBatch()
+    models[index].forgetWriters()
+  }
+
+  // MARK: Sending
+
+  mutating func retryLater(
+    _ topic: Topic, _ number: ProposalNumber, _ code: RetryReason = .busy, pause pauseMilliseconds: UInt32,
+    _ session: SessionID
+  ) {
+    counters.retries += 1
+    sessions.enqueue(
+      .init(topic: topic, number: number, .retryLater(code, pauseMilliseconds: pauseMilliseconds)), session)
+  }
+
+  mutating func sendOutcomes(_ output: inout HubOutput) {
+    sessions.sendOutcomes(epoch: epoch, start: start, &output)
+  }
+
+  func send(_ message: HubMessage, to session: SessionID, _ output: inout HubOutput, topic: Topic = Topics.none) {
+    guard let connection = sessions[session]?.connection else { return }
+    output.send(message, to: .connection(connection), topic: topic, start: start)
+  }
+
+  func error(
+    _ code: ErrorCode, _ text: String, _ session: SessionID, _ connection: ConnectionID, isFatal: Bool = true,
+    _ output: inout HubOutput
+  ) {
+    output.send(
+      .error(ErrorMessage(session: session, code: code, isFatal: isFatal, text: text)), to: .connection(connection),
+      start: start)
+  }
+}

@@ -1,0 +1,88 @@
+import BindingProtocol
+
+/// The models by index, name and topic, and those to settle at the end of the drain. The index of a removed model is
+/// reused; its topic is not.
+struct ModelTable: RandomAccessCollection {
+  private var logs: [ModelLog] = []
+  private var byName: [String: Int] = [:]
+  private var topics = TopicTable()
+  /// Free indices, and those that may still be referred to until the next heartbeat.
+  private var free: [Int] = []
+  private var freed: [Int] = []
+  /// Models to settle: a decision was made, a join waits, or an answer is due.
+  private(set) var touched: [Int] = []
+  private var isTouched: [Bool] = []
+  private let pool = BatchPool()
+  /// A placeholder at the index of a removed model.
+  private let removed = ModelLog(id: "", topic: Topics.none)
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { logs.count }
+
+  subscript(index: Int) -> ModelLog { logs[index] }
+
+  /// The number of models, without the indices of removed ones.
+  var namedCount: Int { byName.count }
+
+  /// Whether a topic is left for another model.
+  var hasTopics: Bool { topics.hasRoom }
+
+  func index(named name: String) -> Int? { byName[name] }
+
+  func index(of topic: Topic) -> Int? { topics[topic] }
+
+  /// The topics after `topic` that have a model, in order.
+  func topics(after topic: Topic) -> some Sequence<Topic> { topics.topics(after: topic) }
+
+  func isRemoved(_ index: Int) -> Bool { logs[index] === removed }
+
+  // MARK: Making and removing
+
+  /// - Parameter beginning: where the model's log begins; a restored model's own records say so.
+  mutating func make(_ id: String, ephemeral: EphemeralState? = nil, from beginning: LogFloor) -> Int {
+    let index = free.popLast() ?? logs.count
+    let model = ModelLog(
+      id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, pool: pool)
+    if index < logs.count {
+      logs[index] = model
+    } else {
+      logs.append(model)
+      isTouched.append(false)
+    }
+    byName[id] = index
+    return index
+  }
+
+  mutating func remove(_ index: Int) {
+    byName[logs[index].id] = nil
+    topics.release(logs[index].topic)
+    logs[index] = removed
+    freed.append(index)
+  }
+
+  /// Nothing refers to the indices of removed models any more.
+  mutating func reuseFreed() {
+    free += freed
+    freed.removeAll()
+  }
+
+  /// Gives a model the next topic.
+  mutating func changeTopic(of index: Int) {
+    topics.release(logs[index].topic)
+    logs[index].topic = topics.assign(index)
+  }
+
+  // MARK: Settling
+
+  mutating func touch(_ index: Int) {
+    guard !isTouched[index] else { return }
+    isTouched[index] = true
+    touched.append(index)
+  }
+
+  /// The model has nothing to settle, unless it is touched again.
+  mutating func isSettled(_ index: Int) { isTouched[index] = false }
+
+  /// Ends the drain; these models are touched still.
+  mutating func keepTouched(_ still: [Int]) { touched = still }
+}
