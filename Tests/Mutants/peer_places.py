@@ -6,24 +6,24 @@ _CORE = "Sources/BindingPeer/Core/"
 
 PLACES = [
     Place(
-        _CORE + "Barriers/Session+Applied.swift", "func report", "instead of",
+        _CORE + "Barriers/AppliedReporter.swift", "func takeReached", "instead of",
         "let version = models[at: index].replica.version",
         """
 let version = models[at: index].replica.version + (Mutant.isOn(.reportUnapplied) ? 1 : 0)
 """,
     ),
     Place(
-        _CORE + "Connection/Session+Link.swift", "func mayBeForgotten", "before",
-        "guard !isResumed else { return true }",
+        _CORE + "Writes/NumberingHistory.swift", "func mayBeForgotten", "before",
+        "guard let first else { return false }",
         "if Mutant.isOn(.trustForgetful) { return false }",
     ),
     Place(
-        _CORE + "Journal/Session+Keeping.swift", "func recordNumber", "before",
+        _CORE + "Writes/ModelSync+Writes.swift", "func recordNumber", "before",
         "output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))",
         "if Mutant.isOn(.numberUnkept) { return }",
     ),
     Place(
-        _CORE + "Journal/Session+Keeping.swift", "init", "instead of",
+        _CORE + "Session.swift", "init", "instead of",
         "let identity = Identity(secret: run.identity.secret, name: run.identity.name)",
         """
 var secret = run.identity.secret
@@ -32,18 +32,17 @@ let identity = Identity(secret: secret, name: run.identity.name)
 """,
     ),
     Place(
-        _CORE + "Presence/Session+Ephemeral.swift", "func claim", "before",
-        "for (field, value) in model.claims.all where !model.outbox.isUnacknowledged(field) "
-        "&& isMissing(field, value) {",
-        "if Mutant.isOn(.neverClaim) { return }",
+        _CORE + "Presence/Claims.swift", "func proposals", "before",
+        "for (field, value) in all where !outbox.isUnacknowledged(field) && isMissing(field, value) {",
+        "if Mutant.isOn(.neverClaim) { return [] }",
     ),
     Place(
-        _CORE + "Session.swift", "func join", "after",
-        "addCarriedToOverlay(of: id)",
-        "if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }",
+        _CORE + "Session.swift", "func join", "before",
+        "models[id] = model",
+        "if Mutant.isOn(.restartNumbers) { model.outbox.resume(after: 0) }",
     ),
     Place(
-        _CORE + "Sync/PeerModel.swift", "func takeUpdate", "before",
+        _CORE + "Sync/UpdateBuilder.swift", "func take", "before",
         "let update = ModelUpdate(",
         "if Mutant.isOn(.forgetHops) { hops &-= 1 }",
     ),
@@ -53,50 +52,48 @@ let identity = Identity(secret: secret, name: run.identity.name)
         "if Mutant.isOn(.mergeSnapshot) { return }",
     ),
     Place(
-        _CORE + "Sync/Session+Commits.swift", "func commits", "instead of",
-        "if cursor.version <= models[at: index].replica.version {",
-        "if cursor.version <= models[at: index].replica.version, !Mutant.isOn(.applyRepeats) {",
+        _CORE + "Sync/ModelSync+Following.swift", "func apply", "instead of",
+        "if cursor.version <= replica.version {",
+        "if cursor.version <= replica.version, !Mutant.isOn(.applyRepeats) {",
     ),
     Place(
-        _CORE + "Sync/Session+Commits.swift", "func fits", "instead of",
+        _CORE + "Sync/ModelSync+Following.swift", "func fits", "instead of",
         "let isPastGap = cursor.previous > version",
         "let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)",
     ),
     Place(
-        _CORE + "Sync/Session+Commits.swift", "func recordOwn", "before",
-        "models[at: index].touch(models[at: index].outbox.hide(upTo: number))",
+        _CORE + "Sync/ModelSync+Following.swift", "func recordNumber", "before",
+        "touch(outbox.hide(upTo: number))",
         "if Mutant.isOn(.overlayLowerOwn) { return }",
     ),
     Place(
-        _CORE + "Sync/Session+Commits.swift", "func offer", "instead of",
-        "let numbers = hubCan(Capability.recovery) ? seen : nil",
-        "let numbers = hubCan(Capability.recovery) && !Mutant.isOn(.offerLastWriters) ? seen : nil",
+        _CORE + "Sync/Replica+Offer.swift", "func offers", "instead of",
+        "let latest = seen.latest()",
+        "let latest = Mutant.isOn(.offerLastWriters) ? nil : seen.latest()",
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func handle", "before",
-        "guard chunk.isLast else { return }",
+        _CORE + "Sync/ModelSync+Following.swift", "func receive", "before",
+        "guard chunk.isLast else { return false }",
         """
 if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
-  return apply(models[at: index].chunks, at: index) ? becomeCurrent(at: index, now: now, &output) : ()
+  guard apply(catchup.chunks, &context) else { return false }
+  becomeCurrent(after: heartbeat, now: now, &context, &output)
+  return true
 }
 """,
     ),
     Place(
-        _CORE + "Sync/PeerModel.swift", "func reach", "instead of",
+        _CORE + "Sync/ModelSync+Following.swift", "func reach", "instead of",
         "touch(outbox.hide(upTo: lastDecided))",
         "touch(outbox.hide(upTo: Mutant.isOn(.ignoreLastDecided) ? 0 : lastDecided))",
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",
-        "if models[at: index].mayBeAnew {",
-        """
-if Mutant.isOn(.renumberResent) {
-  for write in models[at: index].outbox.order { models[at: index].outbox.unnumber(write) }
-}
-""",
+        _CORE + "Sync/ModelSync+Following.swift", "func becomeCurrent", "before",
+        "if claims.mayBeAnew {",
+        "if Mutant.isOn(.renumberResent) { for write in outbox.order { outbox.unnumber(write) } }",
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func handle", "after",
+        _CORE + "Connection/ConnectionMachine.swift", "func receive", "after",
         "owesAskHeads = true",
         "if Mutant.isOn(.ignoreMissedHeartbeat) { owesAskHeads = false }",
     ),
@@ -133,41 +130,41 @@ private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
 """,
     ),
     Place(
-        _CORE + "Writes/Session+Conflicts.swift", "func prepare", "before",
-        "models[at: index].outbox.update(write) { $0.proposal.conditions = conditions }",
+        _CORE + "Writes/ConflictResolver.swift", "func prepareRuled", "before",
+        "write.proposal.conditions = conditions",
         "if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }",
     ),
     Place(
-        _CORE + "Writes/Session+Conflicts.swift", "func merged", "before",
+        _CORE + "Writes/ModelSync+Writes.swift", "func merged", "before",
         "$0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)",
         "if Mutant.isOn(.askForEver) { return }",
     ),
     Place(
-        _CORE + "Writes/Session+Conflicts.swift", "func merged", "before",
-        "models[at: index].touch(question.field)",
+        _CORE + "Writes/ModelSync+Writes.swift", "func merged", "before",
+        "touch(question.field)",
         """
 if Mutant.isOn(.trustStaleMerge) {
-  let now = models[at: index].replica.field(question.field)?.value
-  models[at: index].outbox.update(write) {
+  let now = replica.field(question.field)?.value
+  outbox.update(write) {
     $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
   }
 }
 """,
     ),
     Place(
-        _CORE + "Writes/Session+Writing.swift", "func write", "instead of",
-        "if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }",
-        "if keeps(modelAt: index), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        _CORE + "Writes/ModelSync+Writes.swift", "func write", "instead of",
+        "if keeps(context) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        "if keeps(context), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
     ),
     Place(
-        _CORE + "Writes/Session+Writing.swift", "func acknowledge", "before",
-        "if models[at: index].holds(version, epoch) {",
-        "if Mutant.isOn(.dropAcknowledged) { release(write, at: index) }",
+        _CORE + "Writes/ModelSync+Outcomes.swift", "func acknowledge", "before",
+        "if holds(version, epoch) { release(write) } else { outbox.decide(write, at: version) }",
+        "if Mutant.isOn(.dropAcknowledged) { release(write) }",
     ),
     Place(
-        _CORE + "Writes/Session+Writing.swift", "func end", "instead of",
-        "if models[at: index].outbox[write]?.isSecondTry == true {",
-        "if models[at: index].outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
+        _CORE + "Writes/ModelSync+Outcomes.swift", "func end", "instead of",
+        "if outbox[write]?.isSecondTry == true {",
+        "if outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
     ),
     Place(
         _CORE + "Writes/TextMerge.swift", "", "before",

@@ -2,9 +2,6 @@ public import BindingProtocol
 
 /// The times and limits of a peer. Times are rounded up to milliseconds.
 public struct SessionOptions: Sendable, Hashable {
-  /// The heads are asked for after this many heartbeats, whether or not one was missed.
-  static let heartbeatsBetweenHeads: UInt64 = 8
-
   /// A decided write of an earlier run ends as unknown after this many heartbeats, or three resends, without an
   /// answer.
   static let heartbeatsWithoutAnswer: UInt64 = 6

@@ -9,9 +9,6 @@ struct AppliedReporter: Sendable {
 
   var isEmpty: Bool { wanted.isEmpty }
 
-  /// The models with versions that wait, sorted.
-  var models: [String] { wanted.keys.sorted() }
-
   mutating func ask(for version: Version, of model: String) {
     var versions = wanted[model] ?? []
     guard !versions.contains(version) else { return }
@@ -19,8 +16,24 @@ struct AppliedReporter: Sendable {
     wanted[model] = versions + [version]
   }
 
+  /// The reports of the models that have reached what the hub asked for.
+  mutating func takeReached(by models: inout IndexedMap<String, ModelSync>) -> [AppliedEntry] {
+    var entries: [AppliedEntry] = []
+    for id in wanted.keys.sorted() {
+      guard let index = models.index(of: id), models[at: index].join.isCurrent, let topic = models[at: index].join.topic
+      else { continue }
+      let version = models[at: index].replica.version
+      guard reach(version, of: id) else { continue }
+      entries.append(
+        AppliedEntry(
+          topic: topic, epoch: models[at: index].replica.epoch, version: version,
+          digest: models[at: index].replica.digest(), healed: models[at: index].divergence.count))
+    }
+    return entries
+  }
+
   /// Whether the hub waits for this version of the model, or an earlier one. It waits for them no longer.
-  mutating func reach(_ version: Version, of model: String) -> Bool {
+  private mutating func reach(_ version: Version, of model: String) -> Bool {
     guard let versions = wanted[model] else { return false }
     let later = versions.filter { $0 > version }
     wanted[model] = later.isEmpty ? nil : later

@@ -72,9 +72,30 @@ struct BarrierClient: Sendable {
 
   mutating func remove(_ id: BarrierID) { barriers[id] = nil }
 
+  /// What is possible for a barrier at present.
+  enum Step {
+    /// There is no hub, or the model's catch-up is under way.
+    case wait
+    case ask(Topic, Epoch)
+    /// The present hub can give no answer.
+    case end(BarrierEnd)
+  }
+
   /// The barriers that were not sent on this connection, oldest first.
   var unsent: [(id: BarrierID, barrier: Barrier)] {
     barriers.filter { $0.value.request == nil }.map { ($0.key, $0.value) }.sorted { $0.id.rawValue < $1.id.rawValue }
+  }
+
+  /// What is possible for a barrier once there is a hub.
+  /// - Parameters:
+  ///   - model: the barrier's model; nil: not joined.
+  ///   - hubAsks: whether the hub supports barriers.
+  func step(of barrier: Barrier, _ model: ModelSync?, hubAsks: Bool) -> Step {
+    guard hubAsks else { return .end(.hubTooOld) }
+    guard let model else { return .end(.notJoined) }
+    guard model.join.isCurrent, let topic = model.join.topic else { return .wait }
+    let epoch = model.replica.epoch
+    return barrier.epoch == 0 || barrier.epoch == epoch ? .ask(topic, epoch) : .end(.otherEpoch)
   }
 
   /// The message that asks the hub, for the time that is left.

@@ -13,6 +13,10 @@ struct Claims: Sendable {
   }
   private var fields: [String: Claim] = [:]
   private var clearedBy: ProposalNumber = 0
+  /// Fields that this peer still held from before it joined, to be given up; nil: the model has not been current yet.
+  private var orphans: [String]?
+  /// The model may have ended, or have forgotten this peer, since it was last current.
+  var mayBeAnew = false
 
   /// The fields to claim, in the order of their names.
   var all: [(field: String, value: FieldValue)] {
@@ -49,5 +53,99 @@ struct Claims: Sendable {
   mutating func record(_ value: FieldValue?, in field: String, by number: ProposalNumber) {
     guard number > clearedBy, fields[field].map({ $0.number <= number }) ?? true else { return }
     fields[field] = Claim(value: value, number: number)
+  }
+
+  /// Updates the claims by the outcome of a write.
+  mutating func settle(
+    _ write: Pending, as outcome: Outcome, by tag: Tag, _ replica: Replica, _ outbox: Outbox
+  ) {
+    switch outcome {
+    case .committed: apply(write, isKept: false)
+    case .unchanged: apply(write, isKept: true)
+    case .superseded, .expired: break
+    case .refused(let refusal):
+      guard let number = write.number else { return }
+      for operation in write.overlay {
+        // Another peer owns it by now, or a new description excludes a value that the hub accepted before.
+        let isLost =
+          refusal.code == .notOwner
+          ? replica.isOthers(operation.field, than: tag) : claims(operation.value, in: operation.field)
+        if isLost { record(nil, in: operation.field, by: number) }
+      }
+    case .conflict, .unknown:
+      // The result of a withdrawn write is unknown; earlier values stand.
+      guard let number = write.number, !write.isVoid else { return }
+      for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
+        // An earlier write is under way, and the replica does not have its value yet.
+        guard !outbox.isUnacknowledged(field, before: number) else { continue }
+        record(replica.value(of: field, ifOf: tag), in: field, by: number)
+      }
+    }
+  }
+
+  // MARK: Claiming again
+
+  /// The claims to write again, of fields that no write under way concerns.
+  func proposals(_ outbox: Outbox, where isMissing: (String, FieldValue) -> Bool) -> [Proposal] {
+    var proposals: [Proposal] = []
+    for (field, value) in all where !outbox.isUnacknowledged(field) && isMissing(field, value) {
+      proposals.append(Proposal(operations: [FieldOperation(.set, field, value)]))
+    }
+    return proposals
+  }
+
+  /// The claims that the replica lacks although no write is under way: they were decided before the hub took this peer
+  /// for gone.
+  mutating func lost(_ replica: Replica, _ outbox: Outbox, of tag: Tag) -> [Proposal] {
+    guard !isEmpty else { return [] }
+    forget(before: outbox.lowestUnacknowledged)
+    return proposals(outbox) { !replica.holds($1, in: $0, of: tag) }
+  }
+
+  /// Finds, once, this peer's fields from before it joined: the model was left without the hub learning of it, and
+  /// joined again before the hub would have taken this peer for gone. The program has announced none of them since.
+  mutating func findOrphans(_ replica: Replica, of tag: Tag) {
+    guard orphans == nil else { return }
+    let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
+    let announced = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
+    orphans = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + announced
+  }
+
+  /// Deletes the orphaned fields, except those that the program has written since. What cannot be written now is
+  /// retried with a later heartbeat.
+  mutating func deletions(_ replica: Replica, _ outbox: Outbox, of tag: Tag) -> [Proposal] {
+    guard let found = orphans, !found.isEmpty else { return [] }
+    var left: [String] = []
+    for field in found where replica.value(of: field, ifOf: tag) != nil && !has(field) { left.append(field) }
+    orphans = left
+    var proposals: [Proposal] = []
+    for field in left where !outbox.isUnacknowledged(field) {
+      proposals.append(Proposal(operations: [FieldOperation(.delete, field)]))
+    }
+    return proposals
+  }
+}
+
+extension Replica {
+  /// Whether a field of an ephemeral model has the value that its peer claims.
+  func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
+    let own = self.value(of: field, ifOf: tag)
+    return field == Names.me ? own?.jsonIfValid == value.jsonIfValid : own == value
+  }
+
+  /// Whether another peer has a field of an ephemeral model.
+  func isOthers(_ field: String, than tag: Tag) -> Bool {
+    index(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
+  }
+
+  /// The value that a peer has in a field of an ephemeral model; nil: none, or the field is another peer's.
+  func value(of field: String, ifOf tag: Tag) -> FieldValue? {
+    guard field == Names.me else {
+      return index(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
+    }
+    // A peer's announcement is stored in the field of its presence slot.
+    let slot = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
+      .first { $0["tag"] == .string(tag.description) }
+    return slot?["says"].map { FieldValue(json: $0) }
   }
 }

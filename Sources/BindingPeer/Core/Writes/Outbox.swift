@@ -25,6 +25,8 @@ struct Outbox: Sendable {
   /// original still assigns such a number.
   private var lastDecided: ProposalNumber = 0
   private(set) var bytes = 0
+  /// No proposal is sent before this time: the hub has deferred one.
+  var sendsFrom: UInt64 = 0
   /// Writes of earlier runs without an outcome: no write of this run is sent before they end.
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition. No write before it is superseded, since the condition may refer to it.
@@ -194,6 +196,11 @@ struct Outbox: Sendable {
   /// Marks all writes for resending: the hub may lack any of them.
   mutating func sendAllAgain() {
     for id in order { update(id) { $0.needsSending = true } }
+  }
+
+  /// Marks for resending what has this number or a later one.
+  mutating func sendAgain(from number: ProposalNumber) {
+    for id in order { update(id) { if let mine = $0.number, mine >= number { $0.needsSending = true } } }
   }
 
   /// Marks for resending what has no outcome after two heartbeats (R15).

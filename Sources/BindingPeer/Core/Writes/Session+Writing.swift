@@ -1,5 +1,6 @@
 package import BindingProtocol
 
+/// Writes of the program, the hub's answers to them, and the end of a drain, which sends.
 extension Session {
   /// Overlays the model with a proposal immediately; the proposal is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
@@ -10,169 +11,114 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
     guard models[at: index].outbox.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try check(proposal, ofModelAt: index)
+    let bytes = try proposal.check(within: limits, by: identity) { models[at: index].replica.field($0)?.origin }
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
-    let replaced = models[at: index].replaced(by: proposal, rules: plainRules)
-    let freed = replaced.reduce(0) { $0 + $1.bytes }
-    guard outboxWrites - replaced.count < options.maxOutboxWrites, outboxBytes - freed + bytes <= options.maxOutboxBytes
-    else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
-    outboxWrites += 1 - replaced.count
-    outboxBytes += bytes - freed
-    for earlier in replaced {
-      settled.append((earlier.id, id, .superseded))
-      release(earlier.id, at: index)
+    let superseded = models[at: index].superseded(by: proposal, rules: plainRules)
+    let freed = superseded.reduce(0) { $0 + $1.bytes }
+    guard pending.writes - superseded.count < context.options.maxOutboxWrites,
+      pending.bytes - freed + bytes <= context.options.maxOutboxBytes
+    else { throw .outboxFull(writes: pending.writes, bytes: pending.bytes) }
+    pending.writes += 1 - superseded.count
+    pending.bytes += bytes - freed
+    for earlier in superseded {
+      context.outcomes.settle(earlier.id, in: id, as: .superseded)
+      models[at: index].release(earlier.id)
     }
-    lastWrite += 1
-    let write = WriteID(rawValue: lastWrite)
-    var pending = models[at: index].pending(write, proposal, bytes: bytes, at: now)
-    pending.rules = plainRules
-    pending.offline = offline
-    for (field, ruled) in rules {
-      pending.stand(
-        field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: index].shown(field),
-        isOwn: models[at: index].outbox.isPending(field))
-    }
-    if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }
-    models[at: index].addToOverlay(pending)
-    models[at: index].record(.local)
-    models[at: index].localHops = max(models[at: index].localHops, proposal.hops)
+    let write = nextWrite()
+    var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
+    made.rules = plainRules
+    made.offline = offline
+    models[at: index].write(made, rules, superseding: superseded, context, &output)
     return write
+  }
+
+  private mutating func nextWrite() -> WriteID {
+    lastWrite += 1
+    return WriteID(rawValue: lastWrite)
   }
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
   /// Returns false if it has an outcome or is unknown.
   package mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
-    for index in models.indices {
-      guard let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
-        continue
-      }
-      if pending.number == nil {
-        end(write, as: .expired, at: index)
-      } else {
-        models[at: index].outbox.update(write) {
-          $0.isVoid = true
-          $0.needsSending = true
-        }
-        if keeps(modelAt: index) { output.add(.keep(.withdrawn(write))) }
-      }
-      return true
-    }
+    for index in models.indices where models[at: index].withdraw(write, &context, &output) { return true }
     return false
   }
 
-  /// Records the outcome of a write that is still in its outbox.
-  mutating func settle(_ write: WriteID, as outcome: Outcome, at index: Int) {
-    settled.append((write, models[at: index].id, outcome))
-    guard models[at: index].isEphemeral, let pending = models[at: index].outbox[write] else { return }
-    models[at: index].claim(pending, after: outcome, as: identity.tag)
+  /// Answers `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
+  package mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
+    for index in models.indices where models[at: index].merged(write, question, into: value, &context) { return }
   }
-
-  /// Removes a write from its outbox.
-  mutating func release(_ write: WriteID, at index: Int) {
-    models[at: index].touch(models[at: index].outbox.remove(write))
-  }
-
-  // MARK: Outcomes
 
   mutating func handle(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
-    guard outcomes.session == sessionID else {
-      counters.otherSession += 1
+    guard outcomes.session == connection.sessionID else {
+      context.counters.otherSession += 1
       return
     }
     for outcome in outcomes.outcomes {
-      guard let id = topics[outcome.topic], let index = models.index(of: id) else { continue }
-      let epoch = modelEpoch(of: id, ifStored: outcomes.epoch)
-      switch outcome.rest {
-      case .committed(let count, let version):
-        for offset in 0..<UInt32(count) {
-          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: index)
-        }
-      case .unchanged: keep(outcome.number, at: index)
-      case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: index)
-      case .conflict(let conflict):
-        if let write = models[at: index].outbox.id(of: outcome.number),
-          models[at: index].outbox.isUnacknowledged(write),
-          triesAgain(write, after: conflict, epoch, at: index, &output)
-        {
-          break
-        }
-        end(outcome.number, as: .conflict(conflict), at: index)
-      case .expired: end(outcome.number, as: .expired, at: index)
-      case .unknown:
-        if let write = models[at: index].outbox.id(of: outcome.number),
-          triesAgain(afterUnknown: write, at: index, &output)
-        {
-          break
-        }
-        end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: index)
-      case .retryLater(let code, let pause):
-        counters.retries += 1
-        models[at: index].sendsFrom = max(models[at: index].sendsFrom, now + UInt64(pause))
-        if let write = models[at: index].outbox.id(of: outcome.number) {
-          retries.append((write, id, code))
-          sendAgain(from: outcome.number, at: index)
-        }
-      case .expected(let next):
-        sendAgain(from: next, at: index)
-        if models[at: index].outbox.id(of: next) == nil, models[at: index].outbox.inFlight > 0,
-          models[at: index].isCurrent
-        {
-          rejoin(id, now: now, &output)
-        }
-      }
+      guard let index = index(of: outcome.topic) else { continue }
+      let epoch = epoch(of: outcome.topic, ifStored: outcomes.epoch)
+      models[at: index].receive(outcome, in: epoch, now: now, &context, &output)
+      askIfLapsed(at: index, now: now, &output)
     }
   }
 
-  private mutating func sendAgain(from number: ProposalNumber, at index: Int) {
-    for write in models[at: index].outbox.order {
-      models[at: index].outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
+  // MARK: Earlier runs
+
+  /// Overlays models with the writes of an earlier run, below all writes of this run. To those models this run sends
+  /// nothing before `carriedEnded` has reported the end of each.
+  /// - Returns: the ids of those writes in this session, in order.
+  package mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
+    context.previousTags.insert(run.identity.tag)
+    return run.writes.map { write in
+      let id = nextWrite()
+      let isOld = write.isOld(at: wall, context.options)
+      carried.append(CarriedWrite(id: id, tag: run.identity.tag, kept: write, number: write.number, isOld: isOld))
+      return id
     }
   }
 
-  /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
-  private mutating func acknowledge(
-    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at index: Int
+  /// The other session has sent the write under this number.
+  package mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
+    guard carried.sent(write, of: id, as: number) else { return }
+    models[id]?.outbox.update(write) { $0.carried?.number = number }
+  }
+
+  /// The other session has the outcome or gave the write up. A committed write stays overlaid until it arrives (R6).
+  package mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
+    carried.remove(write, of: id)
+    models[id]?.endCarried(write, as: outcome)
+  }
+
+  // MARK: Barriers and approval
+
+  /// Waits until sessions have applied a version. Ends once, with `PeerAction.awaited`. Without a hub the request is
+  /// sent when there is one, and again after a reconnect, for the time that is left.
+  /// - Parameters:
+  ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and stay alive.
+  ///   - timeoutMilliseconds: the longest wait.
+  package mutating func awaitApplied(
+    _ version: Version, of model: String, count: UInt32, timeoutMilliseconds: UInt64, now: UInt64
+  ) -> BarrierID {
+    barriers.add(
+      .init(
+        model: model, epoch: models[model]?.replica.epoch ?? 0, version: version, count: count,
+        deadline: now + min(timeoutMilliseconds, UInt64(UInt32.max))))
+  }
+
+  /// Stops waiting; no `PeerAction.awaited` follows.
+  package mutating func stopWaiting(_ id: BarrierID) { barriers.remove(id) }
+
+  /// Sends the owner's answer to `PeerAction.approve`, unless the connection was lost since.
+  /// - Parameter reason: why the write is refused; nil: it may be applied.
+  package mutating func answer(
+    _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into output: inout PeerOutput
   ) {
-    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write) else {
-      return
-    }
-    settle(write, as: .committed(epoch: epoch, version: version), at: index)
-    if models[at: index].holds(version, epoch) {
-      release(write, at: index)
-    } else {
-      models[at: index].outbox.decide(write, at: version)
-    }
-    models[at: index].record(.outcome)
-  }
-
-  /// Ends a write as `unchanged`. If its merge would still change the values here, the hub compared it with newer
-  /// ones: it stays in the overlay until the next commit, so that the value does not go back and forth.
-  private mutating func keep(_ number: ProposalNumber, at index: Int) {
-    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write),
-      models[at: index].lacksMerge(write)
-    else { return end(number, as: .unchanged, at: index) }
-    settle(write, as: .unchanged, at: index)
-    let version = models[at: index].replica.version
-    models[at: index].outbox.decide(write, at: models[at: index].startsOver ? version : version + 1)
-    models[at: index].record(.outcome)
-  }
-
-  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at index: Int) {
-    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write) else {
-      return
-    }
-    end(write, as: outcome, at: index)
-  }
-
-  /// Settles the write and removes it from the overlay.
-  mutating func end(_ write: WriteID, as outcome: Outcome, at index: Int) {
-    var outcome = outcome
-    if models[at: index].outbox[write]?.isSecondTry == true {
-      outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
-    }
-    settle(write, as: outcome, at: index)
-    release(write, at: index)
-    models[at: index].record(.outcome)
+    guard phase == .live, request.session == connection.sessionID else { return }
+    var text = reason ?? ""
+    while text.utf8.count > Approval.maxTextBytes { text.removeLast() }
+    send(
+      .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: text)), now: now,
+      &output)
   }
 
   // MARK: Ending a drain
@@ -182,19 +128,23 @@ extension Session {
     emit(&output)
     if !barriers.isEmpty { askBarriers(now: now, &output) }
     guard phase == .live else { return }
-    if owesAskHeads {
-      owesAskHeads = false
+    if connection.heartbeats.owesAskHeads {
+      connection.heartbeats.owesAskHeads = false
       send(.askHeads, now: now, &output)
     }
-    send(now: now, &output)
+    sendWrites(now: now, &output)
     // A write that could not be sent as it was has ended there.
-    if !settled.isEmpty { emit(&output) }
-    if !reports.isEmpty { report(now: now, &output) }
-    if owesAlive {
-      owesAlive = false
-      send(.alive(Alive(heartbeat: lastHeartbeat, entries: aliveEntries())), now: now, &output)
+    if context.outcomes.hasOutcomes { emit(&output) }
+    if !reports.isEmpty {
+      for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &output) }
     }
-    for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.unacknowledged == 0 }) { forget(id, &output) }
+    if connection.heartbeats.owesAlive {
+      connection.heartbeats.owesAlive = false
+      sendAlive(aliveEntries(), now: now, &output)
+    }
+    for id in ids(where: { models[at: $0].join.isLeft && models[at: $0].outbox.unacknowledged == 0 }) {
+      forget(id, &output)
+    }
   }
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
@@ -207,32 +157,94 @@ extension Session {
     else { return phase == .live }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &output)
-    if !settled.isEmpty { emit(&output) }
+    if context.outcomes.hasOutcomes { emit(&output) }
     return true
-  }
-
-  private mutating func update(at index: Int, _ output: inout PeerOutput) {
-    if let update = models[at: index].takeUpdate() { output.add(.update(update)) }
   }
 
   private mutating func emit(_ output: inout PeerOutput) {
     // In one drain few of the joined models change, mostly one: only those are sorted.
-    if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
-      if models.indices.last(where: { models[at: $0].cause != nil }) == first {
-        update(at: first, &output)
+    if let first = models.indices.first(where: { models[at: $0].update.cause != nil }) {
+      if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
+        emitUpdate(at: first, &output)
       } else {
-        for id in ids(where: { models[at: $0].cause != nil }) {
-          if let index = models.index(of: id) { update(at: index, &output) }
+        for id in ids(where: { models[at: $0].update.cause != nil }) {
+          if let index = models.index(of: id) { emitUpdate(at: index, &output) }
         }
       }
     }
-    recordHubAndOutcomes(&output)
-    for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
-    for (id, model, code) in retries { output.add(.retryLater(id, model: model, code)) }
-    settled.removeAll(keepingCapacity: true)
-    settledRecorded = 0
-    outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
-    outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
-    retries.removeAll(keepingCapacity: true)
+    context.recordHubAndOutcomes(&output)
+    context.outcomes.emit(&output)
+    pending.writes = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
+    pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
+  }
+
+  private mutating func emitUpdate(at index: Int, _ output: inout PeerOutput) {
+    if let update = models[at: index].takeUpdate() { output.add(.update(update)) }
+  }
+
+  // MARK: Sending
+
+  /// Sends new writes, which get their numbers now (R3), and those to resend; many proposals per frame.
+  private mutating func sendWrites(now: UInt64, _ output: inout PeerOutput) {
+    var inFlight = writesInFlight
+    var batch: ProposalsWriter?
+    var bytes = 0
+    let due = ids { index in !models[at: index].outbox.isEmpty && maySend(at: index, now) }
+    for id in due {
+      guard let index = models.index(of: id), let topic = models[at: index].join.topic else { continue }
+      guard models[at: index].outbox.mayBeDue else {
+        models[at: index].outbox.sendsFrom = 0
+        continue
+      }
+      writes: for write in models[at: index].outbox.toSend(room: limits.maxUnacknowledged) {
+        switch numberIfReady(write, &inFlight, now: now, at: index, &output) {
+        case .ready: break
+        case .ended: continue
+        // Later writes wait too: a peer's writes to a model arrive in their order.
+        case .waits: break writes
+        }
+        let size = models[at: index].send(write, after: connection.heartbeats.count, &context.counters)
+        if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {
+          send(full.finish(), now: now, &output)
+          batch = nil
+        }
+        if batch == nil {
+          batch = ProposalsWriter(session: connection.sessionID, start: connection.start)
+          bytes = 0
+        }
+        models[at: index].propose(write, topic, in: earlierThan(at: index), to: &batch)
+        bytes += size
+      }
+      models[at: index].outbox.sendsFrom = 0
+    }
+    if let batch, batch.count > 0 { send(batch.finish(), now: now, &output) }
+  }
+
+  /// The number of writes that have a number and no outcome, over all models.
+  private var writesInFlight: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight } }
+
+  /// The current epoch: a proposal numbered in another one may have been applied without the hub knowing it. nil: the
+  /// hub need not be told.
+  private func earlierThan(at index: Int) -> Epoch? {
+    connection.hubCan(Capability.recovery) && !models[at: index].isEphemeral ? epoch : nil
+  }
+
+  private func maySend(at index: Int, _ now: UInt64) -> Bool {
+    models[at: index].join.isCurrent && models[at: index].outbox.sendsFrom <= now
+      && models[at: index].outbox.carried.isEmpty
+  }
+
+  /// Assigns a number to a write (R3) unless it has one, must wait, or has ended.
+  private mutating func numberIfReady(
+    _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ output: inout PeerOutput
+  ) -> ModelSync.Preparation {
+    guard models[at: index].outbox.number(of: write) == nil else { return .ready }
+    guard inFlight < limits.maxUnacknowledged else { return .waits }
+    let preparation = models[at: index].prepare(write, now: now, &context, &output)
+    guard preparation == .ready else { return preparation }
+    numbering.assign(inFlight: inFlight, now: now)
+    inFlight += 1
+    models[at: index].number(write, context, &output)
+    return .ready
   }
 }

@@ -28,12 +28,11 @@ package struct CommittedField: Sendable, Hashable {
   }
 }
 
-extension Session {
-  /// The fields of a model that were committed after a version, deleted ones included; after 0 all that have a value.
-  /// A field that a snapshot removed is not included: a snapshot does not say when.
-  package func committed(_ id: String, after version: Version) -> [CommittedField] {
-    guard let index = models.index(of: id) else { return [] }
-    return models[at: index].replica.fields.compactMap { field in
+extension Replica {
+  /// The fields that were committed after a version, deleted ones included; after 0 all that have a value. A field that
+  /// a snapshot removed is not included: a snapshot does not say when.
+  func committed(after version: Version) -> [CommittedField] {
+    fields.compactMap { field in
       guard field.version > version, version > 0 || field.value != nil else { return nil }
       return CommittedField(
         name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,

@@ -1,0 +1,182 @@
+import BindingProtocol
+
+/// The connection of a session to its hub: its phase and numbers, what the hub announced, and what is due when. Times
+/// are milliseconds on the session's clock.
+struct ConnectionMachine: Sendable {
+  private(set) var phase = Phase.offline
+  /// The number of the present session; drawn anew for each connection.
+  private(set) var sessionID: SessionID = 0
+  /// The hub's start number, which every frame after the hello names; 0: not welcomed.
+  private(set) var start: StartNumber = 0
+  /// What the hub announced of itself; nil while no hub has welcomed this session.
+  private(set) var welcome: Welcome?
+  /// Whether a hub has ever welcomed this identity.
+  private(set) var wasWelcomed = false
+  /// Why the hub that answers does not welcome this peer, in its words; nil if it does, or if no hub answers.
+  private(set) var refusal: String?
+  /// When a hub was last heard before the link was lost; before the first link, when this session was made.
+  private(set) var silentSince: UInt64
+  /// When this connection was opened, or the pause before the next one began.
+  private(set) var openedAt: UInt64
+  private(set) var lastReceivedAt: UInt64 = 0
+  var lastSentAt: UInt64 = 0
+  var heartbeats = HeartbeatMonitor()
+  private var outage: Outage
+  private var backoff = Backoff()
+  private var generator: SeededGenerator
+
+  init(seed: UInt64, now: UInt64) {
+    generator = SeededGenerator(seed: seed)
+    openedAt = now
+    silentSince = now
+    outage = Outage(since: now)
+  }
+
+  /// An earlier run of this identity was welcomed.
+  mutating func resume() { wasWelcomed = true }
+
+  /// Whether the hub has an optional capability.
+  func hubCan(_ capability: String) -> Bool { welcome?.capabilities.contains(capability) ?? false }
+
+  // MARK: Transitions
+
+  /// A connection is open: the hello goes out under a new session number.
+  mutating func open(now: UInt64, _ output: inout PeerOutput) {
+    sessionID = generator.nextNonZero()
+    start = 0
+    openedAt = now
+    lastReceivedAt = now
+    move(to: .welcoming, &output)
+  }
+
+  /// The hub has welcomed the session, which is live once it has looked at what the welcome says.
+  mutating func accept(_ welcome: Welcome, start: StartNumber, now: UInt64) {
+    self.welcome = welcome
+    self.start = start
+    refusal = nil
+    wasWelcomed = true
+    backoff.reset()
+    heartbeats.begin(now: now)
+  }
+
+  mutating func goLive(_ output: inout PeerOutput) {
+    move(to: .live, &output)
+    if outage.end() { output.add(.notice(.hubFound)) }
+  }
+
+  mutating func received(now: UInt64) { lastReceivedAt = now }
+
+  /// A hub has answered, if only with an error. When a live link is lost, a new outage begins.
+  mutating func answered() { _ = outage.end() }
+
+  /// The hub answered the hello with a fatal error, after which another connection is tried.
+  mutating func refused(_ text: String) {
+    if phase == .connecting { refusal = text }
+  }
+
+  /// Gives up the connection: another one is opened after a pause.
+  mutating func reopen(now: UInt64, _ options: SessionOptions, _ output: inout PeerOutput) {
+    if phase == .live { outage = Outage(since: now) }
+    close()
+    refusal = nil
+    move(to: .connecting, &output)
+    openedAt = now
+    let pause = backoff.pause(
+      from: options.shortestPauseMilliseconds, to: options.longestPauseMilliseconds, using: &generator)
+    output.add(.open(afterMilliseconds: pause))
+  }
+
+  mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
+    close()
+    move(to: .stopped(reason), &output)
+  }
+
+  private mutating func close() {
+    if phase == .live { silentSince = lastReceivedAt }
+    welcome = nil
+    start = 0
+    heartbeats.end()
+  }
+
+  private mutating func move(to phase: Phase, _ output: inout PeerOutput) {
+    guard self.phase != phase else { return }
+    self.phase = phase
+    output.add(.phase(phase))
+  }
+
+  // MARK: Time
+
+  private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.heartbeatMilliseconds ?? 1_000) + 1_000 }
+  private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
+
+  /// When `tick` is due.
+  func nextDeadline(_ options: SessionOptions) -> UInt64 {
+    switch phase {
+    case .offline: 0
+    case .stopped: .max
+    case .connecting: outage.deadline
+    case .welcoming: min(openedAt + options.welcomeMilliseconds, outage.deadline)
+    case .live:
+      min(min(lastReceivedAt, heartbeats.lastAt) + silenceMilliseconds, lastSentAt + leaseThird)
+    }
+  }
+
+  /// Performs what is due at this time.
+  /// - Returns: why the connection must be replaced; nil if it need not be.
+  mutating func tick(now: UInt64, _ options: SessionOptions, _ output: inout PeerOutput) -> Reopening? {
+    if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }
+    switch phase {
+    case .offline:
+      move(to: .connecting, &output)
+      output.add(.open(afterMilliseconds: 0))
+    case .welcoming:
+      if now >= openedAt + options.welcomeMilliseconds { return .noWelcome }
+    case .live:
+      if now >= lastReceivedAt + silenceMilliseconds { return .silence }
+      if now >= heartbeats.lastAt + silenceMilliseconds { return .noHeartbeats }
+      if now >= lastSentAt + leaseThird { heartbeats.owesAlive = true }
+    case .connecting, .stopped: break
+    }
+    return nil
+  }
+}
+
+/// The hub's heartbeats, and the messages that are due because of them.
+struct HeartbeatMonitor: Sendable {
+  /// The heads are asked for after this many heartbeats, whether or not one was missed.
+  private static let betweenHeads: UInt64 = 8
+
+  /// The number of the last heartbeat; 0: none on this connection.
+  private(set) var last: UInt64 = 0
+  /// When it arrived; before the first one, when the hub welcomed this session.
+  private(set) var lastAt: UInt64 = 0
+  /// How many have arrived since the session was made.
+  private(set) var count: UInt64 = 0
+  var owesAlive = false
+  var owesAskHeads = false
+
+  mutating func begin(now: UInt64) { (last, lastAt) = (0, now) }
+
+  mutating func end() { last = 0 }
+
+  /// - Returns: whether the heartbeat is later than the last one.
+  mutating func receive(
+    _ heartbeat: Heartbeat, now: UInt64, _ counters: inout SessionCounters, _ output: inout PeerOutput
+  ) -> Bool {
+    if last != 0, heartbeat.number > last + 1 {
+      counters.missedHeartbeats += 1
+      output.add(.notice(.missedHeartbeat(last: last)))
+      owesAskHeads = true
+    }
+    // Before its first heartbeat a peer may have missed the heads that went with earlier ones.
+    if last == 0 { owesAskHeads = true }
+    guard heartbeat.number > last else { return false }
+    (last, lastAt) = (heartbeat.number, now)
+    count += 1
+    // All three heads of a change may be lost without a missed heartbeat: now and then the heads are asked for
+    // anyway.
+    if count % HeartbeatMonitor.betweenHeads == 0 { owesAskHeads = true }
+    owesAlive = true
+    return true
+  }
+}

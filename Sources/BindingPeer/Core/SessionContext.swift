@@ -1,0 +1,36 @@
+import BindingProtocol
+
+/// What the models of a session share: the identity and options under which they write, what is known of the hub, and
+/// where they report.
+struct SessionContext: Sendable {
+  let identity: Identity
+  let options: SessionOptions
+  /// Whether this session speaks for an earlier run: it sends what that run left in its outbox, and nothing else.
+  let isResumed: Bool
+  /// The limits of the last welcome; before the first one those of the options.
+  var limits: Limits
+  /// The hub's log; nil before a hub was seen.
+  var logID: LogID?
+  /// The current epoch of that log; nil before a hub was seen.
+  var epoch: Epoch?
+  /// The tags of earlier runs whose writes other sessions send.
+  var previousTags: Swift.Set<Tag> = []
+  var counters = SessionCounters()
+  var journal: WriteJournal
+  var outcomes = OutcomeQueue()
+
+  init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool) {
+    self.identity = identity
+    self.options = options
+    self.isResumed = isResumed
+    limits = options.limits
+    journal = WriteJournal(isKept: keepsOutbox)
+  }
+
+  /// Records in the journal what is known of the hub, and the outcomes that it lacks.
+  mutating func recordHubAndOutcomes(_ output: inout PeerOutput) {
+    guard journal.isKept else { return }
+    if let logID, let epoch { journal.record(log: logID, epoch: epoch, &output) }
+    outcomes.record(&output)
+  }
+}

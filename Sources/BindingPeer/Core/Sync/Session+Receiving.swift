@@ -1,0 +1,223 @@
+import BindingProtocol
+
+/// Frames from the hub, each of which goes to the part that it concerns.
+extension Session {
+  /// Handles one frame from either connection. A frame that violates the grammar, or belongs to another start of the
+  /// hub, is dropped and counted.
+  package mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
+    context.counters.framesReceived += 1
+    var reader = WireReader(frame)
+    do throws(WireError) {
+      let header = try HubHeader(from: &reader)
+      if header.kind == .welcome {
+        connection.received(now: now)
+        return handle(try Welcome(from: &reader), start: header.start, now: now, &output)
+      }
+      if header.kind == .error {
+        return handle(try ErrorMessage(from: &reader), now: now, &output)
+      }
+      guard phase == .live, header.start == connection.start else {
+        context.counters.otherStart += 1
+        return
+      }
+      connection.received(now: now)
+      if header.kind == .commits {
+        try receiveCommits(reader, frame, header.topic, now: now, &output)
+      } else {
+        try handle(HubMessage(header.kind, from: &reader), header.topic, now: now, &output)
+      }
+    } catch {
+      context.counters.badFrames += 1
+      output.add(.notice(.badFrame(error)))
+    }
+  }
+
+  private mutating func handle(_ message: HubMessage, _ topic: Topic, now: UInt64, _ output: inout PeerOutput) {
+    switch message {
+    case .topic(let assigned): handle(assigned, &output)
+    case .joined(let joined): handle(joined, now: now, &output)
+    case .catchup(let chunk): handle(chunk, now: now, &output)
+    case .outcomes(let outcomes): handle(outcomes, now: now, &output)
+    case .announce(let announce): handle(announce, &output)
+    case .head(let head): compare(topic, head.epoch, head.version, head.digest, now: now, &output)
+    case .heads(let heads):
+      for head in heads.heads {
+        let epoch = epoch(of: head.topic, ifStored: heads.epoch)
+        compare(head.topic, epoch, head.version, head.digest, now: now, &output)
+      }
+    case .heartbeat(let heartbeat): handle(heartbeat, now: now, &output)
+    case .pong(let pong): output.add(.pong(token: pong.token))
+    case .askOffer(let ask): offer(ask, now: now, &output)
+    case .approve(let request):
+      guard let id = topics[request.topic] else { return }
+      // The process that owned the model has ended; only its remaining writes are still sent under its name.
+      if context.isResumed {
+        answer(request, refusing: nil, now: now, into: &output)
+      } else {
+        output.add(.approve(model: id, request))
+      }
+    case .awaited(let awaited):
+      guard awaited.session == connection.sessionID, let id = barriers.answered(awaited.request) else { return }
+      output.add(.awaited(id, BarrierEnd(awaited)))
+    case .ask(let ask): if let id = topics[topic] { reports.ask(for: ask.version, of: id) }
+    case .welcome, .error, .commits, .statusReport: break
+    }
+  }
+
+  private mutating func handle(_ error: ErrorMessage, now: UInt64, _ output: inout PeerOutput) {
+    guard error.session == connection.sessionID, phase == .welcoming || phase == .live else { return }
+    if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
+      let refusal = JoinRefusal(code: error.code, reason: error.text)
+      // The join is repeated every few seconds: an equal refusal is not reported again.
+      guard models[at: index].join.refusal != refusal else { return }
+      models[at: index].join.refusal = refusal
+    }
+    output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
+    connection.answered()
+    let isRefused = error.isFatal && phase == .welcoming
+    switch error.code {
+    case .fenced: stop(.fenced, &output)
+    case .otherProtocol: stop(.otherProtocol(error.text), &output)
+    case .notYours: stop(.notYours, &output)
+    default: if error.isFatal { reopen(.hubError(error.code), now: now, &output) }
+    }
+    if isRefused { connection.refused(error.text) }
+  }
+
+  private mutating func handle(_ heartbeat: Heartbeat, now: UInt64, _ output: inout PeerOutput) {
+    guard connection.heartbeats.receive(heartbeat, now: now, &context.counters, &output) else { return }
+    numbering.hubNow = heartbeat.now
+    let count = connection.heartbeats.count
+    if context.isResumed {
+      for id in models.keys.sorted() {
+        if let index = models.index(of: id) { models[at: index].endUnanswered(after: count, &context) }
+      }
+    }
+    claimLost(now: now)
+    for index in models.indices { models[at: index].outbox.sendAgain(sentBefore: count) }
+  }
+
+  private mutating func handle(_ announce: Announce, _ output: inout PeerOutput) {
+    guard let prefix = prefixes.first(where: { $0.value == announce.request })?.key else { return }
+    for model in announce.models {
+      output.add(.announced(prefix: prefix, model: model.model, version: model.version, fields: Int(model.fields)))
+    }
+    if announce.isComplete { output.add(.listed(prefix: prefix)) }
+  }
+
+  // MARK: Joins
+
+  private mutating func handle(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
+    guard assigned.session == connection.sessionID, let index = models.index(of: assigned.model),
+      models[at: index].join.topic != assigned.topic
+    else { return }
+    if let old = models[at: index].assign(assigned.topic) {
+      topics[old] = nil
+      output.add(.unsubscribe(old))
+    }
+    topics[assigned.topic] = assigned.model
+    output.add(.subscribe(assigned.topic))
+  }
+
+  private mutating func handle(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
+    guard joined.session == connection.sessionID, let index = models.index(of: joined.model),
+      models[at: index].join.request == joined.request
+    else { return }
+    if !models[at: index].isEphemeral { context.epoch = joined.epoch }
+    let isComplete = models[at: index].receive(
+      joined, after: connection.heartbeats.count, now: now, &context, &output)
+    goOn(at: index, isComplete: isComplete, now: now, &output)
+  }
+
+  private mutating func handle(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
+    guard chunk.session == connection.sessionID,
+      let index = models.indices.first(where: { models[at: $0].join.request == chunk.request })
+    else { return }
+    let isComplete = models[at: index].receive(chunk, after: connection.heartbeats.count, now: now, &context, &output)
+    goOn(at: index, isComplete: isComplete, now: now, &output)
+  }
+
+  /// What follows when a join has gone on: a lapsed model is asked for again, a complete one has its repair reported.
+  private mutating func goOn(at index: Int, isComplete: Bool, now: UInt64, _ output: inout PeerOutput) {
+    askIfLapsed(at: index, now: now, &output)
+    guard isComplete else { return }
+    if models[at: index].divergence.end(), connection.hubCan(Capability.applied) {
+      reports.ask(for: 0, of: models.keys[index])
+    }
+    if models[at: index].isEphemeral, models[at: index].join.topic != nil {
+      writeClaims(models[at: index].orphanDeletions(of: identity.tag), at: index, now: now)
+    }
+  }
+
+  /// Asks for a model that does not fit what the hub says of it.
+  mutating func askIfLapsed(at index: Int, now: UInt64, _ output: inout PeerOutput) {
+    if models[at: index].join.isIdle { askToJoin([models.keys[index]], now: now, &output) }
+  }
+
+  // MARK: Following
+
+  private mutating func receiveCommits(
+    _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
+  ) throws(WireError) {
+    guard let index = index(of: topic) else {
+      context.counters.otherTopic += 1
+      return
+    }
+    defer { askIfLapsed(at: index, now: now, &output) }
+    try models[at: index].receiveCommits(reader, in: frame, now: now, &context, &output)
+  }
+
+  private mutating func compare(
+    _ topic: Topic, _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ output: inout PeerOutput
+  ) {
+    guard let index = index(of: topic) else { return }
+    models[at: index].compare(epoch, version, digest, now: now, &context, &output)
+    askIfLapsed(at: index, now: now, &output)
+  }
+
+  func index(of topic: Topic) -> Int? { topics[topic].flatMap { models.index(of: $0) } }
+
+  /// The epoch of a model named in a message about several models, which carries the log's epoch: an ephemeral model
+  /// lives as long as the hub's process.
+  func epoch(of topic: Topic, ifStored epoch: Epoch) -> Epoch {
+    index(of: topic).map { models[at: $0].isEphemeral } == true ? Epoch(connection.start) : epoch
+  }
+
+  /// Sends the committed values, as they were in the old epoch, to a hub that lacks them.
+  private mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
+    guard let index = index(of: ask.topic), ask.session == connection.sessionID else { return }
+    let offers = models[at: index].replica.offers(
+      answering: ask, withNumbers: connection.hubCan(Capability.recovery), limit: limits.chunkBytes)
+    for offer in offers { send(.offer(offer), now: now, &output) }
+    let fields = offers.reduce(0) { $0 + $1.fields.count }
+    output.add(.notice(.offered(model: models.keys[index], fields: fields)))
+  }
+
+  // MARK: Ephemeral models (protocol.md §9)
+
+  /// Claims this peer's ephemeral fields again: the hub may have taken it for gone, or may be another process.
+  /// Otherwise the claims change nothing.
+  mutating func claimAgain(now: UInt64) {
+    for id in ids(where: { models[at: $0].isEphemeral }) {
+      guard let index = models.index(of: id) else { continue }
+      writeClaims(models[at: index].claimsToRepeat, at: index, now: now)
+    }
+  }
+
+  /// Claims again what is missing, and gives up the orphaned fields that remain.
+  private mutating func claimLost(now: UInt64) {
+    let tag = identity.tag
+    for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].join.isCurrent }) {
+      guard let index = models.index(of: id) else { continue }
+      writeClaims(models[at: index].orphanDeletions(of: tag), at: index, now: now)
+      writeClaims(models[at: index].lostClaims(of: tag), at: index, now: now)
+    }
+  }
+
+  private mutating func writeClaims(_ proposals: [Proposal], at index: Int, now: UInt64) {
+    // No caller waits for the outcome. If the outbox has no room now, a later claim succeeds. Nothing of an ephemeral
+    // model is recorded, so there is no effect to perform.
+    var none = PeerOutput()
+    for proposal in proposals { _ = try? write(proposal, to: models.keys[index], now: now, into: &none) }
+  }
+}

@@ -1,0 +1,55 @@
+import BindingProtocol
+
+/// The synchronization state of a field. Times are milliseconds on the session's clock.
+struct FieldSyncState: Sendable {
+  /// The version at which the committed value was set; for a field without one, the version up to which that is
+  /// known.
+  var version: Version = 0
+  /// When the committed values became possibly stale; nil while they are complete and the link is up.
+  var staleSince: UInt64?
+  /// When the oldest write that overlays the field was made; nil if none does.
+  var pendingSince: UInt64?
+  var isInFlight = false
+  /// The overlaying writes that wait to be sent or resent.
+  var waiting: [WriteID] = []
+
+  init() {}
+
+  init(of field: String, in model: ModelSync?, staleSince: UInt64?) {
+    self.staleSince = staleSince
+    guard let model else { return }
+    version = model.record(of: field)?.version ?? 0
+    for write in model.outbox.writes(over: field) where !write.isHidden {
+      pendingSince = min(pendingSince ?? .max, write.writtenAt)
+      if write.number != nil { isInFlight = true }
+      if write.needsSending, write.isUnacknowledged { waiting.append(write.id) }
+    }
+  }
+}
+
+/// The synchronization state of a model. Times are milliseconds on the session's clock.
+struct ModelSyncState: Sendable {
+  var version: Version = 0
+  var staleSince: UInt64?
+  var pendingSince: UInt64?
+  var unconfirmed = 0
+  var inFlight = 0
+  /// The oldest unacknowledged write, if it waits to be sent or resent.
+  var waiting: [WriteID] = []
+  var refusal: JoinRefusal?
+
+  init() {}
+
+  init(of model: ModelSync?, staleSince: UInt64?) {
+    self.staleSince = staleSince
+    guard let model else { return }
+    version = model.replica.version
+    unconfirmed = model.outbox.unacknowledged
+    inFlight = model.outbox.inFlight
+    refusal = model.join.refusal
+    guard let oldest = model.outbox.oldestUnacknowledged else { return }
+    pendingSince = oldest.writtenAt
+    // Writes leave in their order: if the oldest does not wait, none does.
+    if oldest.needsSending { waiting = [oldest.id] }
+  }
+}

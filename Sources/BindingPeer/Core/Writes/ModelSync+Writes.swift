@@ -1,0 +1,197 @@
+import BindingProtocol
+
+/// The writes of a model, from the proposal to the outcome.
+extension ModelSync {
+  // MARK: Writing
+
+  /// The pending writes that this proposal supersedes.
+  mutating func superseded(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
+    outbox.replaced(by: proposal, rules: rules).compactMap { outbox[$0] }
+  }
+
+  /// Overlays the model with a proposal.
+  /// - Parameter superseded: what it supersedes, already removed.
+  mutating func write(
+    _ pending: consuming Pending, _ rules: [String: RuledWrite], superseding superseded: [Pending],
+    _ context: SessionContext, _ output: inout PeerOutput
+  ) {
+    for (field, ruled) in rules {
+      pending.stand(
+        field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
+        isOwn: outbox.isPending(field))
+    }
+    if keeps(context) { output.add(.keep(.written(pending.kept(in: id)))) }
+    let hops = pending.proposal.hops
+    addToOverlay(pending)
+    update.record(.local)
+    update.propose(hops: hops)
+  }
+
+  /// Makes a pending write of a proposal. It is not yet in the overlay.
+  mutating func pending(_ id: WriteID, _ proposal: Proposal, bytes: Int, at now: UInt64) -> Pending {
+    let overlay = overlay(of: proposal)
+    var seen = ByField<Pending.Seen>()
+    for operation in overlay { seen[operation.field] = replica.sight(of: operation.field) }
+    return Pending(id: id, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen)
+  }
+
+  /// The operations with which a proposal overlays fields: `clear` becomes a deletion of each known field.
+  private func overlay(of proposal: Proposal) -> [FieldOperation] {
+    guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
+    return proposal.operations.flatMap { operation in
+      operation.verb == .clear ? replica.fields.map { FieldOperation(.delete, $0.name) } : [operation]
+    }
+  }
+
+  /// Adds a write to the overlay.
+  mutating func addToOverlay(_ write: consuming Pending) {
+    touch(write.overlay)
+    outbox.append(write)
+  }
+
+  /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
+  /// - Returns: whether it has no outcome.
+  mutating func withdraw(_ write: WriteID, _ context: inout SessionContext, _ output: inout PeerOutput) -> Bool {
+    guard let pending = outbox[write], pending.isUnacknowledged, pending.carried == nil else { return false }
+    guard pending.number != nil else {
+      end(write, as: .expired, &context)
+      return true
+    }
+    outbox.update(write) {
+      $0.isVoid = true
+      $0.needsSending = true
+    }
+    if keeps(context) { output.add(.keep(.withdrawn(write))) }
+    return true
+  }
+
+  // MARK: Sending
+
+  /// The result of preparing a write for sending.
+  enum Preparation { case ready, waits, ended }
+
+  /// Updates a write that was never sent, or was refused as a conflict, to the committed values, and sets its
+  /// conditions.
+  mutating func prepare(
+    _ write: WriteID, now: UInt64, _ context: inout SessionContext, _ output: inout PeerOutput
+  ) -> Preparation {
+    guard let found = outbox.pending.index(of: write) else { return .ended }
+    // Most writes are new and without rules: those are not copied.
+    if !context.isResumed, outbox.pending[at: found].isPlain(at: now, context.options) { return .ready }
+    let isRuled = !outbox.pending[at: found].rules.isEmpty
+    let isFirst = outbox.pending[at: found].ruledFields.map { outbox.isFirst(write, over: $0.field) }
+    let (resolver, isResumed) = (resolver(context), context.isResumed)
+    var decision = ConflictResolver.Decision.send
+    outbox.update(write) {
+      decision =
+        isRuled
+        ? resolver.prepareRuled(&$0, isFirst: isFirst)
+        : isResumed ? resolver.prepareResumed(&$0, now: now) : resolver.prepareWaited(&$0, now: now)
+    }
+    switch decision {
+    case .send:
+      if isRuled { recordRewritten(write, context, &output) }
+      return .ready
+    case .wait: return .waits
+    case .end(let outcome):
+      end(write, as: outcome, &context)
+      return .ended
+    case .ask(let question):
+      output.add(.merge(write, model: id, question))
+      return .waits
+    }
+  }
+
+  /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
+  mutating func number(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+    _ = outbox.number(write, in: context.epoch ?? 0)
+    if let hidden = outbox.overlayIfHidden(write) {
+      touch(hidden)
+      update.record(.outcome)
+    }
+    recordNumber(of: write, context, &output)
+  }
+
+  /// Marks a write as sent.
+  /// - Returns: its bytes.
+  mutating func send(_ write: WriteID, after heartbeat: UInt64, _ counters: inout SessionCounters) -> Int {
+    var bytes = 0
+    var isResent = false
+    outbox.update(write) {
+      isResent = $0.wasSent
+      $0.wasSent = true
+      $0.needsSending = false
+      $0.sentAtHeartbeat = heartbeat
+      bytes = $0.bytes
+    }
+    if isResent { counters.resent += 1 }
+    return bytes
+  }
+
+  /// Encodes a numbered write into a frame. It is `mutating`, though it changes nothing, so that the model is
+  /// accessed in place and not copied.
+  /// - Parameter epoch: the current epoch, if the hub wants to know which proposals were numbered in another one.
+  mutating func propose(_ write: WriteID, _ topic: Topic, in epoch: Epoch?, to batch: inout ProposalsWriter?) {
+    guard let index = outbox.pending.index(of: write), let number = outbox.pending[at: index].number else { return }
+    let (proposal, isVoid) = (outbox.pending[at: index].proposal, outbox.pending[at: index].isVoid)
+    let isEarlier = epoch.map { $0 != outbox.pending[at: index].numberedIn } ?? false
+    batch?.begin(
+      topic, number, confirmed: outbox.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
+      hops: proposal.hops, metadata: proposal.metadata, conditions: proposal.conditions.count)
+    for condition in proposal.conditions {
+      batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))
+    }
+    batch?.beginOperations(proposal.operations.count)
+    for operation in proposal.operations {
+      let field = operation.verb == .clear ? 0 : replica.id(of: operation.field)
+      batch?.add(operation.verb, field.map { .id($0) } ?? .name(operation.field), operation.value)
+    }
+  }
+
+  /// The program's answer to `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
+  /// - Returns: whether the write waited for the answer.
+  mutating func merged(
+    _ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, _ context: inout SessionContext
+  ) -> Bool {
+    guard let pending = outbox[write], pending.isAsking else { return false }
+    guard let value else {
+      end(write, as: .conflict(resolver(context).conflict(about: question.field)), &context)
+      return true
+    }
+    let (epoch, version) = (replica.epoch, replica.field(question.field)?.version ?? 0)
+    outbox.update(write) {
+      $0.isAsking = false
+      $0.replace(question.field, by: value)
+      // If another value was committed meanwhile, the program is asked again: the values differ.
+      $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
+    }
+    touch(question.field)
+    update.record(.local)
+    return true
+  }
+
+  func resolver(_ context: SessionContext) -> ConflictResolver {
+    let (tag, earlier) = (context.identity.tag, context.previousTags)
+    return ConflictResolver(replica: replica, isEphemeral: isEphemeral, options: context.options) {
+      $0 == tag || earlier.contains($0)
+    }
+  }
+
+  // MARK: Journal
+
+  /// Whether writes to this model are kept. Ephemeral ones are not: a new run claims nothing of an earlier one's.
+  func keeps(_ context: SessionContext) -> Bool { context.journal.isKept && !isEphemeral }
+
+  func recordNumber(of write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+    guard keeps(context), let pending = outbox[write] else { return }
+    output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
+  }
+
+  /// The outbox must hold what is sent.
+  private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+    guard keeps(context), let sent = outbox[write], sent.isRewritten || sent.attempts > 0 else { return }
+    output.add(.keep(.written(sent.kept(in: id))))
+    if sent.isVoid { output.add(.keep(.withdrawn(write))) }
+    outbox.update(write) { $0.isRewritten = false }
+  }
+}
