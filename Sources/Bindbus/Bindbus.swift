@@ -27,6 +27,7 @@
 @_exported import struct BindingPeer.Field
 @_exported import protocol BindingPeer.FieldCodable
 @_exported import enum BindingPeer.FieldStatus
+@_exported import struct BindingPeer.HubLocation
 @_exported import protocol BindingPeer.Model
 @_exported import struct BindingPeer.ModelChange
 @_exported import class BindingPeer.ModelCollection
@@ -34,6 +35,7 @@
 @_exported import enum BindingPeer.OutboxStorage
 @_exported import class BindingPeer.Ownership
 @_exported import class BindingPeer.Peer
+@_exported import enum BindingPeer.PeerError
 @_exported import struct BindingPeer.PeerStatus
 @_exported import class BindingPeer.PendingWrite
 @_exported import class BindingPeer.Presence
@@ -43,8 +45,7 @@
 @_exported import struct BindingPeer.SharedField
 @_exported import class BindingPeer.SharedModel
 @_exported import enum BindingPeer.WriteError
-// Their values, and the address of their hub.
+// Their values.
 @_exported import struct BindingProtocol.FieldValue
-@_exported import struct BindingProtocol.HubAddress
 @_exported import enum BindingProtocol.JSON
 @_exported import enum BindingProtocol.Outcome

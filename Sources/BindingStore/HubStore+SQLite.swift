@@ -5,8 +5,8 @@ extension HubStore {
   /// A store in one SQLite file (`docs/reference/store-format.md`), which is made if it is not there. One hub at a time
   /// has it; `Hub.start` throws `HubError.store` if it cannot be opened.
   /// ```swift
-  /// var options = HubOptions()
-  /// options.store = .sqlite(at: "/var/lib/shop/hub.store")
+  /// var configuration = Hub.Configuration()
+  /// configuration.store = .sqlite(at: "/var/lib/shop/hub.store")
   /// ```
   /// - Parameters:
   ///   - path: of the file, in a folder that exists. SQLite keeps files of its own beside it.

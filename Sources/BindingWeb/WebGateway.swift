@@ -9,8 +9,8 @@ import NIOPosix
 ///
 /// It is a client of the hub, like a peer in the same process. All members may be called from any thread.
 public final class WebGateway: Sendable {
-  /// The options that the gateway was made with.
-  public let options: WebOptions
+  /// What the gateway was made with.
+  public let configuration: WebGateway.Configuration
   private let hub: any InProcessTransport
   private let log: Logger
 
@@ -27,36 +27,37 @@ public final class WebGateway: Sendable {
 
   /// Makes a gateway; `start` serves.
   public init(
-    hub: any InProcessTransport, options: WebOptions = WebOptions(), log: Logger = Logger(label: "bindhub.web")
+    hub: any InProcessTransport, configuration: WebGateway.Configuration = WebGateway.Configuration(),
+    logger: Logger = Logger(label: "bindhub.web")
   ) {
     self.hub = hub
-    self.options = options
-    self.log = log
+    self.configuration = configuration
+    log = logger
   }
 
   /// Listens and serves. Blocks the calling thread until the address is bound; the hub need not answer yet.
   /// - Throws: `WebError`, with the remedy; nothing listens then.
   public func start() throws(WebError) {
-    guard options.address.isLoopback || options.isInsecureAllowed else {
-      throw .notLoopback(address: options.address.description)
+    guard configuration.address.isLoopback || configuration.isInsecureAllowed else {
+      throw .notLoopback(address: configuration.address.description)
     }
-    let userPages = try options.pagesFolder.map { path throws(WebError) in try UserPages(path) }
+    let userPages = try configuration.pagesFolder.map { path throws(WebError) in try UserPages(path) }
     let isFirst = state.withLockedValue { state in
       defer { state.hasStarted = true }
       return !state.hasStarted
     }
     guard isFirst else { throw .startedBefore }
-    let earlier = try options.keyPath.flatMap { path throws(WebError) in try WebEntry.read(path) }
+    let earlier = try configuration.keyPath.flatMap { path throws(WebError) in try WebEntry.read(path) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    let loop = GatewayLoop(hub: hub, options: options, log: log, on: group.next())
+    let loop = GatewayLoop(hub: hub, configuration: configuration, log: log, on: group.next())
     do {
-      let listener = try Listener.listen(options, loop: loop, group: group)
+      let listener = try Listener.listen(configuration, loop: loop, group: group)
       let key = WebKey(token: earlier?.key.token)
       let access = AccessControl(
-        address: options.address, port: listener.localAddress?.port ?? options.address.port,
-        key: options.isTokenAsked ? key : nil)
-      if let path = options.keyPath {
-        try WebEntry(path: path, address: access.address, key: key, isOpen: !options.isTokenAsked).write()
+        address: configuration.address, port: listener.localAddress?.port ?? configuration.address.port,
+        key: configuration.isTokenAsked ? key : nil)
+      if let path = configuration.keyPath {
+        try WebEntry(path: path, address: access.address, key: key, isOpen: !configuration.isTokenAsked).write()
       }
       let router = RequestRouter(access: access, userPages: userPages, loop: loop)
       loop.loop.execute { loop.start(router: router, listener: listener) }
@@ -68,7 +69,7 @@ public final class WebGateway: Sendable {
       }
     } catch {
       try? group.syncShutdownGracefully()
-      throw Listener.failure(error, at: options.address)
+      throw Listener.failure(error, at: configuration.address)
     }
     log.info("serving pages", metadata: ["address": "\(address)"])
   }
@@ -114,8 +115,8 @@ public final class WebGateway: Sendable {
   /// before `start`.
   public var url: String { state.withLockedValue { $0.access }?.url ?? "" }
 
-  /// `HOST:PORT`, with the chosen port; as in the options before `start`.
-  public var address: String { state.withLockedValue { $0.access }?.address ?? options.address.description }
+  /// `HOST:PORT`, with the chosen port; as in the configuration before `start`.
+  public var address: String { state.withLockedValue { $0.access }?.address ?? configuration.address.description }
 
   /// The token that programs send as `Authorization: Bearer TOKEN`; nil if none is required, and before `start`.
   public var token: String? { state.withLockedValue { $0.access }?.key?.token }

@@ -78,30 +78,31 @@ struct Serve: ParsableCommand {
 
   func run() throws {
     let signals = StopSignals()
-    var options = HubOptions()
-    options.name = name
-    options.heartbeat = .milliseconds(heartbeatMilliseconds)
-    options.lease = .milliseconds(lease)
-    options.isRecoveryOn = !noRecovery
-    options.isInsecureAllowed = insecure
-    options.historyPath = history
+    var configuration = Hub.Configuration()
+    configuration.name = name
+    configuration.heartbeat = .milliseconds(heartbeatMilliseconds)
+    configuration.lease = .milliseconds(lease)
+    configuration.isRecoveryOn = !noRecovery
+    configuration.isInsecureAllowed = insecure
+    configuration.historyPath = history
     do throws(HubAddressError) {
-      options.listen = try addresses()
+      configuration.listen = try addresses()
     } catch {
       fail("\(error)", 64)
     }
-    if durability != .memory, let path = storeChoice.path(for: options.listen.first) {
+    if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
-      options.store = .sqlite(at: path, durability: grade)
+      configuration.store = .sqlite(at: path, durability: grade)
     }
-    let web = webChoice.options(isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: options.listen.first))
+    let web = webChoice.configuration(
+      isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
     signals.forward(to: ending, log)
     do throws(HubError) {
       OpenFiles.raise()
-      let hub = try Hub(options: options, log: log)
+      let hub = try Hub(configuration: configuration, logger: log)
       try hub.start()
       let gateway = Serve.serve(hub, web, log)
       announce(hub, gateway)
@@ -113,7 +114,7 @@ struct Serve: ParsableCommand {
       if let text = reason.text { fail(text, reason.code) }
       Foundation.exit(reason.code)
     } catch {
-      let isFromEnvironment = listen.isEmpty && options.listen.first != .userDefault
+      let isFromEnvironment = listen.isEmpty && configuration.listen.first != .userDefault
       let source = isFromEnvironment ? "\nThe address is that of BINDPEER_HUB. Another:  bindhub serve --listen …" : ""
       fail(error.description + source, error.exitCode)
     }
@@ -126,9 +127,9 @@ struct Serve: ParsableCommand {
   }
 
   /// Serves pages. If they cannot be served the hub does not run either.
-  private static func serve(_ hub: Hub, _ options: WebOptions?, _ log: Logger) -> WebGateway? {
-    guard let options else { return nil }
-    let gateway = WebGateway(hub: hub, options: options, log: log)
+  private static func serve(_ hub: Hub, _ configuration: WebGateway.Configuration?, _ log: Logger) -> WebGateway? {
+    guard let configuration else { return nil }
+    let gateway = WebGateway(hub: hub, configuration: configuration, logger: log)
     do throws(WebError) {
       try gateway.start()
     } catch {

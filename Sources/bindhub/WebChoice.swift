@@ -22,17 +22,17 @@ struct WebChoice: ParsableArguments {
     if web == nil, pages != nil { throw ValidationError("--pages needs --web") }
   }
 
-  /// The options of the gateway; nil: no pages. Ends the program with 64 if the given text is not an address.
+  /// The configuration of the gateway; nil: no pages. Ends the program with 64 if the given text is not an address.
   /// - Parameter keyPath: the file that stores the token for the next start; nil: none.
-  func options(isInsecureAllowed: Bool, keyPath: String?) -> WebOptions? {
+  func configuration(isInsecureAllowed: Bool, keyPath: String?) -> WebGateway.Configuration? {
     guard let web else { return nil }
-    var options = WebOptions()
-    do throws(WebError) { options.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
-    options.isTokenAsked = !webOpen
-    options.isInsecureAllowed = isInsecureAllowed
-    options.keyPath = keyPath
-    options.pagesFolder = pages.map(absolutePath)
-    return options
+    var configuration = WebGateway.Configuration()
+    do throws(WebError) { configuration.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
+    configuration.isTokenAsked = !webOpen
+    configuration.isInsecureAllowed = isInsecureAllowed
+    configuration.keyPath = keyPath
+    configuration.pagesFolder = pages.map(absolutePath)
+    return configuration
   }
 
   /// Inserts the default address after a bare `--web`; the parser has no options with an optional value.

@@ -71,37 +71,29 @@ struct CommonOptions: ParsableArguments {
   }
 
   func makePeer() throws(Failure) -> Peer {
-    let addresses = try addresses()
-    if let path = outboxPath { return try openOutbox(path, addresses) }
-    return try makePeer(name, addresses)
+    try makePeer(name, try addresses(), outbox: outboxPath.map { .file($0) } ?? .memory)
   }
 
-  /// Makes a peer without an outbox.
-  func makePeer(_ name: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
-    do throws(HubAddressError) {
-      return try Peer(name: name, hubs: addresses, log: Terminal.logger)
+  func makePeer(
+    _ name: String, _ addresses: [HubAddress], outbox: OutboxStorage = .memory
+  ) throws(Failure) -> Peer {
+    do throws(PeerError) {
+      return try Peer(
+        name: name, hub: .at(addresses), configuration: .init(outbox: outbox), logger: Terminal.logger)
     } catch {
-      throw Failure(.usage, error.description)
+      switch error {
+      case .address: throw Failure(.usage, "\(error)")
+      case .outbox: throw Failure(.cannotCreate, "\(error)")
+      }
     }
   }
 
   /// The hub addresses to try, in order.
   func addresses() throws(Failure) -> [HubAddress] {
     do throws(HubAddressError) {
-      guard let hub else { return try HubAddress.fromEnvironment() }
-      var addresses: [HubAddress] = []
-      for part in hub.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
-      return addresses
+      return if let hub { try HubAddress.list(hub) } else { try HubAddress.fromEnvironment() }
     } catch {
       throw Failure(.usage, error.description)
-    }
-  }
-
-  func openOutbox(_ path: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
-    do {
-      return try Peer(name: name, hubs: addresses, outbox: .file(path), log: Terminal.logger)
-    } catch {
-      throw Failure(.cannotCreate, "\(error)")
     }
   }
 

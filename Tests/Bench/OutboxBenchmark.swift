@@ -24,17 +24,17 @@ struct OutboxBenchmark: ParsableCommand {
     let hub = try Hub.embedded()
     let path = folder.appendingPathComponent("outbox").path
     try compare("a write without a hub, until it returns", writes, .file(path)) { storage in
-      try Writing(Peer(hub: NoHub(), outbox: storage), window: nil)
+      try Writing(Peer(hub: .inProcess(NoHub()), configuration: .init(outbox: storage)), window: nil)
     }
     try compare("a write with a hub, until its outcome, 200 under way", writes, .file(path)) { storage in
-      try Writing(Peer(hub: hub, outbox: storage), window: 200)
+      try Writing(Peer(hub: .inProcess(hub), configuration: .init(outbox: storage)), window: 200)
     }
     try compare("a write with a hub, until its outcome, one by one", writes / 20, .file(path)) { storage in
-      try Writing(Peer(hub: hub, outbox: storage), window: 1)
+      try Writing(Peer(hub: .inProcess(hub), configuration: .init(outbox: storage)), window: 1)
     }
     let synced = OutboxStorage.file(path, durability: .disk)
     try compare("a synced write without a hub, until it returns", syncedWrites, synced) { storage in
-      try Writing(Peer(hub: NoHub(), outbox: storage), window: nil)
+      try Writing(Peer(hub: .inProcess(NoHub()), configuration: .init(outbox: storage)), window: nil)
     }
   }
 

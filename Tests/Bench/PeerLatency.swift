@@ -40,7 +40,7 @@ final class Shared<Kind: Model>: @unchecked Sendable {  // SAFETY: set once, bef
   }
 
   init(_ hub: String) throws {
-    peer = try Peer(name: "bench", hubs: [HubAddress(hub)])
+    peer = try Peer(name: "bench", hub: .at([HubAddress(hub)]))
     let ready = DispatchSemaphore(value: 0)
     Task.detached { [self] in
       found = try? await peer.share(Kind.self, id: "bench", on: .direct)

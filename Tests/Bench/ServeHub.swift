@@ -10,10 +10,11 @@ struct ServeHub: ParsableCommand {
   @Option var maxFields = Limits().maxModelFields
 
   func run() throws {
-    var options = HubOptions()
-    options.listen = [try HubAddress(listen)]
-    options.limits.maxModelFields = maxFields
-    let hub = try Hub(options: options, log: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.listen = [try HubAddress(listen)]
+    configuration.limits.maxModelFields = maxFields
+    let hub = try Hub(
+      configuration: configuration, logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     report(hub.addresses.map(\.description).joined(separator: " "))
     try hub.wait()

@@ -53,7 +53,7 @@ struct Snapshot: ParsableCommand {
   }
 
   private func shownByPeer() throws -> (count: Int, end: UInt64) {
-    let peer = try Peer(name: "bench", hubs: [HubAddress(request)])
+    let peer = try Peer(name: "bench", hub: .at([HubAddress(request)]))
     let model = try peer.model(Self.model)
     let (ready, end) = (DispatchSemaphore(value: 0), Reached())
     Task.detached {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Barriers: which peers have applied a version")
 struct BarrierTests {
   /// Two peers in `lamp` that report versions, and one commit of ann's.
-  private func bench(_ configure: (inout HubConfiguration) -> Void = { _ in }) -> HubBench {
+  private func bench(_ configure: (inout HubMachineConfiguration) -> Void = { _ in }) -> HubBench {
     var bench = HubBench(configure)
     for peer in [Speaker.ann, .ben] { bench.reporting(peer) }
     bench.write(.ann, 1, .set("level", "0.5"))

@@ -10,7 +10,7 @@ struct Room {
   static let name = "@ephemeral/lamp"
   static let epoch = Epoch(HubBench.start)
 
-  init(_ configure: (inout HubConfiguration) -> Void = { _ in }) {
+  init(_ configure: (inout HubMachineConfiguration) -> Void = { _ in }) {
     hub = HubBench(configure)
     for peer in [Speaker.ann, .ben] {
       hub.live(peer)

@@ -77,7 +77,7 @@ struct ExchangeTests {
     private(set) var steps: [Step] = []
 
     init() {
-      var configuration = HubConfiguration()
+      var configuration = HubMachineConfiguration()
       configuration.name = "hub"
       configuration.endpoints = [HubEndpoint(request: "ipc:/run/hub.sock", publish: "ipc:/run/hub.sock.pub")]
       machine = HubMachine(

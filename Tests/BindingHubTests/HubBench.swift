@@ -30,9 +30,9 @@ struct HubBench {
 
   init(
     tailProven: Bool = true, store: any Store = LogStore(), stored: [StoredModel] = [], epoch: Epoch = Self.epoch,
-    _ configure: (inout HubConfiguration) -> Void = { _ in }
+    _ configure: (inout HubMachineConfiguration) -> Void = { _ in }
   ) {
-    var configuration = HubConfiguration()
+    var configuration = HubMachineConfiguration()
     configuration.heartbeatMilliseconds = 1_000
     configure(&configuration)
     let birth = HubBirth(logID: 3, epoch: epoch, start: Self.start, tailProven: tailProven, floor: store.floor)

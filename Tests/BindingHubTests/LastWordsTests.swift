@@ -83,12 +83,13 @@ struct LastWordsTests {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    var options = HubOptions()
-    options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
+    var configuration = Hub.Configuration()
+    configuration.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
     // A silent peer stays listed for this long.
-    options.lease = .seconds(60)
-    options.store = HubStore { () throws(StoreError) in HaltingStore(halt) }
-    let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    configuration.lease = .seconds(60)
+    configuration.store = HubStore { () throws(StoreError) in HaltingStore(halt) }
+    let hub = try Hub(
+      configuration: configuration, logger: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     defer { hub.stop() }
     let address = try #require(hub.addresses.first)

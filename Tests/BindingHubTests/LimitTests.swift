@@ -6,7 +6,7 @@ import Testing
 @Suite struct LimitTests {
   var bench = HubBench()
 
-  private static func bench(_ configure: (inout HubConfiguration) -> Void) -> HubBench {
+  private static func bench(_ configure: (inout HubMachineConfiguration) -> Void) -> HubBench {
     var bench = HubBench(configure)
     bench.live(.ann)
     return bench

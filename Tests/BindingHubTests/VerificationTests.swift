@@ -6,7 +6,7 @@ import Testing
 struct VerificationTests {
   private let asker: ConnectionID = 700
 
-  private func bench(_ configure: (inout HubConfiguration) -> Void = { _ in }) -> HubBench {
+  private func bench(_ configure: (inout HubMachineConfiguration) -> Void = { _ in }) -> HubBench {
     var bench = HubBench(configure)
     for peer in [Speaker.ann, .ben] { bench.reporting(peer) }
     bench.write(.ann, 1, .set("level", "0.5"))

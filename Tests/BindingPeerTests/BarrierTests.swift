@@ -18,8 +18,8 @@ struct BarrierTests {
   init() throws {
     hub = try Hub.embedded()
     transport = InterceptingTransport(hub)
-    desk = Peer(name: "desk", hub: hub)
-    kitchen = Peer(name: "kitchen", hub: transport)
+    desk = try Peer(name: "desk", hub: .inProcess(hub))
+    kitchen = try Peer(name: "kitchen", hub: .inProcess(transport))
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
@@ -31,7 +31,7 @@ struct BarrierTests {
   @Test("once a barrier is passed, every peer that shares the model reads the value without waiting")
   func all() async throws {
     let mine = try await share(desk)
-    let theirs = try (0..<3).map { try Peer(name: "peer\($0)", hub: hub).model("lamp") }
+    let theirs = try (0..<3).map { try Peer(name: "peer\($0)", hub: .inProcess(hub)).model("lamp") }
     for model in theirs { #expect(await model.whenCurrent(timeout: .seconds(20))) }
     for number in 1...20 {
       let version = try await mine.$level.write(Double(number) / 32).committed
@@ -120,12 +120,12 @@ struct BarrierTests {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: folder) }
-    var options = HubOptions()
-    options.listen = [try HubAddress("ipc://\(folder.path)/hub.sock")]
-    let hub = try Hub(options: options)
+    var configuration = Hub.Configuration()
+    configuration.listen = [try HubAddress("ipc://\(folder.path)/hub.sock")]
+    let hub = try Hub(configuration: configuration)
     try hub.start()
     let (near, far) = (
-      try Peer(name: "near", hubs: options.listen), try Peer(name: "far", hubs: options.listen)
+      try Peer(name: "near", hub: .at(configuration.listen)), try Peer(name: "far", hub: .at(configuration.listen))
     )
     let (mine, theirs) = (try await share(near), try await share(far))
     for number in 1...10 {
@@ -153,7 +153,7 @@ struct BarrierTests {
       return false
     }
     // The kitchen may have been welcomed before.
-    let lamp = try await share(Peer(name: "late", hub: transport))
+    let lamp = try await share(Peer(name: "late", hub: .inProcess(transport)))
     await #expect(throws: BarrierError.hubTooOld) { try await lamp.applied(0, timeout: .seconds(20)) }
     #expect(!isAsked.withLock { $0 })
   }

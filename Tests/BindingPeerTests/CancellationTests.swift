@@ -29,7 +29,7 @@ struct CancellationTests {
   init() throws {
     hub = try Hub.embedded()
     transport = InterceptingTransport(hub)
-    peer = Peer(name: "peer", hub: transport)
+    peer = try Peer(name: "peer", hub: .inProcess(transport))
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
@@ -141,7 +141,7 @@ struct CancellationTests {
   @Test("cancelling a request for a model's ownership gives it up, even if it is granted later")
   func ownership() async throws {
     let lamp = try await share(peer)
-    let other = try await share(Peer(name: "other", hub: hub))
+    let other = try await share(Peer(name: "other", hub: .inProcess(hub)))
     transport.keep { if case .propose = $0 { true } else { false } }
     await #expect(throws: CancellationError.self) {
       try await cancelled({ try await lamp.validate { _, _ in } }, once: { peer.unconfirmed == 1 })
@@ -229,7 +229,9 @@ struct CancellationTests {
     do {
       let transport = InterceptingTransport(hub)
       if !hasHub { transport.cut() }
-      let (peer, timeout) = (Peer(name: "short", hub: transport), Duration.milliseconds(hasHub ? 20_000 : 5))
+      let (peer, timeout) = (
+        try Peer(name: "short", hub: .inProcess(transport)), Duration.milliseconds(hasHub ? 20_000 : 5)
+      )
       let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, timeout: timeout)
       #expect(lamp.level == 0.3)
       runtime = peer.runtime

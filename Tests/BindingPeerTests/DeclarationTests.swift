@@ -27,7 +27,7 @@ struct DeclarationTests {
 
   init() throws {
     hub = try Hub.embedded()
-    peer = Peer(name: "left", hub: hub)
+    peer = try Peer(name: "left", hub: .inProcess(hub))
   }
 
   /// The description is proposed once the hub's values are known; before that the hub can refuse nothing.
@@ -93,7 +93,7 @@ struct DeclarationTests {
       ("", "peer"), ("a b/c\n", "a b/c_"), ("lamp\u{202E}\u{7}", "lamp__"), ("Küche", "Küche"),
       (String(repeating: "é", count: 33), String(repeating: "é", count: 32)),
     ])
-  func names(given: String, name: String) {
-    #expect(Peer(name: given, hub: hub).name == name)
+  func names(given: String, name: String) throws {
+    #expect(try Peer(name: given, hub: .inProcess(hub)).name == name)
   }
 }

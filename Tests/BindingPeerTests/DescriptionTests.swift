@@ -189,10 +189,10 @@ struct DescriptionTests {
     let lines = Lines()
     let hub = try Hub.embedded()
     let log = Logger(label: "test", factory: { _ in lines })
-    let first = Peer(name: "first", hub: hub)
+    let first = try Peer(name: "first", hub: .inProcess(hub))
     let old = try await peers.share(OldDevice.self, by: first)
     #expect(await eventually { old.shared?["mood"] != nil })
-    let second = Peer(name: "second", hub: hub, log: log)
+    let second = try Peer(name: "second", hub: .inProcess(hub), logger: log)
     let new = try await peers.share(Device.self, by: second)
     #expect(await eventually { !lines.all.isEmpty })
     let words = "mood is declared as string, one of \"calm\", \"wild\", and described as string"

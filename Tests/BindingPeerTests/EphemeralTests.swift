@@ -22,8 +22,8 @@ struct EphemeralFieldTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   private func desks() async throws -> (Desk, Desk) {
@@ -162,8 +162,8 @@ struct OwnershipTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "driver", hub: hub)
-    right = Peer(name: "panel", hub: hub)
+    left = try Peer(name: "driver", hub: .inProcess(hub))
+    right = try Peer(name: "panel", hub: .inProcess(hub))
   }
 
   private func desks() async throws -> (Desk, Desk) {

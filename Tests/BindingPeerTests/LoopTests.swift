@@ -13,8 +13,10 @@ struct LoopTests {
   @Test("two observers that clamp differently end in a refusal that names both peers")
   func clamps() async throws {
     let hub = try Hub.embedded()
-    let low = try await Peer(name: "low", hub: hub).share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
-    let high = try await Peer(name: "high", hub: hub).share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
+    let low = try await Peer(name: "low", hub: .inProcess(hub)).share(
+      Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
+    let high = try await Peer(name: "high", hub: .inProcess(hub)).share(
+      Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
     let tokens = [
       low.$level.observe { if $0 > 10 { low.level = 10 } },
       high.$level.observe { if $0 < 20 { high.level = 20 } },
@@ -38,7 +40,7 @@ struct LoopTests {
   @Test("an observer is notified of a value again if others restore it before an own write was delivered")
   func notifiesAgain() async throws {
     let hub = try Hub.embedded()
-    let (mine, theirs) = (Peer(name: "mine", hub: hub), Peer(name: "theirs", hub: hub))
+    let (mine, theirs) = (try Peer(name: "mine", hub: .inProcess(hub)), try Peer(name: "theirs", hub: .inProcess(hub)))
     let queue = DispatchQueue(label: "loop-test")
     let dial = try await mine.share(Dial.self, id: "dial", on: .queue(queue), timeout: .seconds(20))
     let other = try await theirs.share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))

@@ -16,8 +16,8 @@ struct ModelCollectionTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   @Test("models below a prefix appear in and vanish from a collection")

@@ -32,8 +32,8 @@ struct ObservingTests {
 
   init() async throws {
     hub = try Hub.embedded()
-    writer = try Peer(name: "writer", hub: hub).model("lamp")
-    reader = try Peer(name: "reader", hub: hub).model("lamp")
+    writer = try Peer(name: "writer", hub: .inProcess(hub)).model("lamp")
+    reader = try Peer(name: "reader", hub: .inProcess(hub)).model("lamp")
     for model in [writer, reader] { #expect(await model.whenCurrent(timeout: .seconds(20))) }
   }
 
@@ -60,7 +60,7 @@ struct ObservingTests {
 
   @Test("an observer without a hub receives the writes that this peer has already made")
   func withoutHub() throws {
-    let alone = try Peer(name: "alone", hubs: [HubAddress("ipc:///nowhere/hub.sock")]).model("lamp")
+    let alone = try Peer(name: "alone", hub: "ipc:///nowhere/hub.sock").model("lamp")
     try alone.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: 1))]))
     let recorder = UpdateRecorder()
     let token = alone.observe { update, _ in recorder.record(update) }

@@ -41,8 +41,9 @@ struct PaceTests {
 
   init() async throws {
     hub = try Hub.embedded()
-    writer = try await Peer(name: "writer", hub: hub).share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
-    readers = Peer(name: "reader", hub: hub)
+    writer = try await Peer(name: "writer", hub: .inProcess(hub)).share(
+      Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    readers = try Peer(name: "reader", hub: .inProcess(hub))
   }
 
   private func reader(on lane: Lane = .direct) async throws -> Lamp {

@@ -30,8 +30,8 @@ struct PolicyTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   private func notes() async throws -> (Note, Note) {
@@ -231,7 +231,7 @@ struct PolicyTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<50 {
         group.addTask {
-          let note = try await Peer(name: "p\(number)", hub: hub).share(
+          let note = try await Peer(name: "p\(number)", hub: .inProcess(hub)).share(
             Storm.self, id: "storm", on: .direct, timeout: .seconds(20))
           for _ in 0..<4 { try await note.$level.update { $0 + 1 } }
         }

@@ -14,7 +14,7 @@ struct RunTests {
   @Test("the run of a cancelled task waits for the outcomes of what was written, and closes the peer")
   func cancelled() async throws {
     let transport = OfflineTransport()
-    let peer = Peer(name: "running", hub: transport)
+    let peer = try Peer(name: "running", hub: .inProcess(transport))
     let running = Task { try await peer.run(flush: .seconds(20)) }
     let model = try peer.model("lamp")
     let write = try model.write("on", to: "state", editedFrom: "")
@@ -28,7 +28,7 @@ struct RunTests {
 
   @Test("a run ends with the peer, whoever closes it")
   func closed() async throws {
-    let peer = Peer(name: "running", hub: try Hub.embedded())
+    let peer = try Peer(name: "running", hub: .inProcess(try Hub.embedded()))
     let running = Task { try await peer.run() }
     #expect(await peer.whenLive(timeout: .seconds(20)))
     await peer.close()
@@ -43,7 +43,7 @@ struct RunTests {
     let serving = Task { try await first.run() }
     try #require(await eventually { !first.addresses.isEmpty })
     let picked = try #require(first.addresses.first)
-    let peer = try Peer(name: "served", hubs: [picked])
+    let peer = try Peer(name: "served", hub: .at([picked]))
     let lamp = try await peer.share(Lamp.self, id: "lamp", timeout: .seconds(20))
     #expect(lamp.level == 0.3)
     serving.cancel()
@@ -82,8 +82,9 @@ struct RunTests {
   }
 
   private func hub(at address: HubAddress) throws -> Hub {
-    var options = HubOptions()
-    options.listen = [address]
-    return try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.listen = [address]
+    return try Hub(
+      configuration: configuration, logger: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 }

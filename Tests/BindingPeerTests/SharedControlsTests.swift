@@ -22,8 +22,8 @@ struct SharedControlsTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   @Test("a user's edit in one process shows in the control of the other, both ways")

@@ -24,8 +24,8 @@ struct SharedFormsTests {
 
   init() throws {
     let hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   private final class Steps {

@@ -21,8 +21,8 @@ struct SharingTests {
 
   init() throws {
     hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   private func lamps() async throws -> (Lamp, Lamp) {
@@ -159,7 +159,7 @@ struct SharingTests {
     #expect(await eventually { mine.shared?["level"] != nil })
     mine.level = 0.7
     #expect(await eventually { theirs.level == 0.7 })
-    let third = Peer(name: "third", hub: hub)
+    let third = try Peer(name: "third", hub: .inProcess(hub))
     let late = try await third.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { late.level == 0.7 })
     #expect(await eventually { late.shared?.modelDescription.fields["label"]?.type == .string })
@@ -168,7 +168,7 @@ struct SharingTests {
   @Test("a write without a hub shows immediately and is committed once there is one")
   func worksBeforeTheHub() async throws {
     let transport = OfflineTransport()
-    let early = Peer(name: "early", hub: transport)
+    let early = try Peer(name: "early", hub: .inProcess(transport))
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     lamp.level = 0.4
     #expect(lamp.level == 0.4)
@@ -181,17 +181,17 @@ struct SharingTests {
 
   @Test(
     "a peer's name is made printable and cut to the hub's limit")
-  func fittingName() async {
-    let peer = Peer(name: "a\u{1B}[2J\n\u{202E}b", hub: hub)
+  func fittingName() async throws {
+    let peer = try Peer(name: "a\u{1B}[2J\n\u{202E}b", hub: .inProcess(hub))
     #expect(peer.name == "a_[2J__b")
     #expect(await peer.whenLive(timeout: .seconds(20)))
-    #expect(Peer(name: "", hub: hub).name == "peer")
-    #expect(Peer(name: "e" + String(repeating: "\u{301}", count: 60), hub: hub).name.utf8.count == 63)
+    #expect(try Peer(name: "", hub: .inProcess(hub)).name == "peer")
+    #expect(try Peer(name: "e" + String(repeating: "\u{301}", count: 60), hub: .inProcess(hub)).name.utf8.count == 63)
   }
 
   @Test("closing waits for outcomes and names the writes left without one")
   func closeNamesWhatIsLeft() async throws {
-    let early = Peer(name: "early", hub: OfflineTransport())
+    let early = try Peer(name: "early", hub: .inProcess(OfflineTransport()))
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     let write = try lamp.$level.write(0.4)
     #expect(await early.close(flush: .zero) == ["lamp.level"])
@@ -228,7 +228,7 @@ struct SharingTests {
   @Test("closing also waits for writes made once all others have outcomes")
   func closingWaitsForMore() async throws {
     let transport = InterceptingTransport(hub)
-    let left = Peer(name: "left", hub: transport)
+    let left = try Peer(name: "left", hub: .inProcess(transport))
     let mine = try await left.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     let theirs = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { mine.shared?.record("level")?.committed != nil && left.unconfirmed == 0 })

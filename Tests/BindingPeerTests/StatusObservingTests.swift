@@ -19,7 +19,7 @@ struct StatusObservingTests {
   init() throws {
     hub = try Hub.embedded()
     transport = InterceptingTransport(hub)
-    peer = Peer(name: "peer", hub: transport)
+    peer = try Peer(name: "peer", hub: .inProcess(transport))
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {

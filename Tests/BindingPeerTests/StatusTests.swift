@@ -24,10 +24,10 @@ struct StatusTests {
   init() throws {
     hub = try Hub.embedded()
     transport = InterceptingTransport(hub)
-    var options = SessionOptions()
-    options.offlineMilliseconds = 1
-    other = Peer(name: "other", hub: hub)
-    peer = Peer(name: "peer", hub: transport, options: options)
+    var configuration = Peer.Configuration()
+    configuration.offlineAge = .milliseconds(1)
+    other = try Peer(name: "other", hub: .inProcess(hub))
+    peer = try Peer(name: "peer", hub: .inProcess(transport), configuration: configuration)
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {

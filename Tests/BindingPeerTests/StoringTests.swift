@@ -90,14 +90,14 @@ struct StoringTests {
   private let kitchen: Peer
 
   init() throws {
-    var options = HubOptions()
-    options.listen = []
+    var configuration = Hub.Configuration()
+    configuration.listen = []
     let gate = gate
-    options.store = HubStore { () throws(StoreError) in GatedStore(gate) }
-    hub = try Hub(options: options)
+    configuration.store = HubStore { () throws(StoreError) in GatedStore(gate) }
+    hub = try Hub(configuration: configuration)
     try hub.start()
-    desk = Peer(name: "desk", hub: hub)
-    kitchen = Peer(name: "kitchen", hub: hub)
+    desk = try Peer(name: "desk", hub: .inProcess(hub))
+    kitchen = try Peer(name: "kitchen", hub: .inProcess(hub))
   }
 
   private func share(_ peer: Peer, _ id: String = "lamp") async throws -> Lamp {

@@ -21,8 +21,8 @@ struct TrackedFieldsTests {
   init() throws {
     hub = try Hub.embedded()
     transport = InterceptingTransport(hub)
-    peer = Peer(name: "peer", hub: transport)
-    other = Peer(name: "other", hub: hub)
+    peer = try Peer(name: "peer", hub: .inProcess(transport))
+    other = try Peer(name: "other", hub: .inProcess(hub))
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {

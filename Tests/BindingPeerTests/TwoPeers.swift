@@ -8,8 +8,8 @@ struct TwoPeers {
 
   init() throws {
     let hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
+    left = try Peer(name: "left", hub: .inProcess(hub))
+    right = try Peer(name: "right", hub: .inProcess(hub))
   }
 
   /// The model `lamp`, as one of them shares it.

@@ -163,9 +163,11 @@ struct EntryTests {
   func beyond() throws {
     let hub = try Hub.embedded()
     for text in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0", "example.org:0", "127.evil.example:0"] {
-      var options = WebOptions()
-      options.address = try WebAddress(text)
-      #expect(throws: WebError.notLoopback(address: text)) { try WebGateway(hub: hub, options: options).start() }
+      var configuration = WebGateway.Configuration()
+      configuration.address = try WebAddress(text)
+      #expect(throws: WebError.notLoopback(address: text)) {
+        try WebGateway(hub: hub, configuration: configuration).start()
+      }
     }
     for text in ["", "here", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:80", "[zz]:80", "a/b:80", ":80"] {
       #expect(throws: WebError.noAddress(text: text)) { try WebAddress(text) }

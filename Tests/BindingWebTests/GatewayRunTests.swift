@@ -39,9 +39,9 @@ struct GatewayRunTests {
   }
 
   private func gateway(at address: String) throws -> WebGateway {
-    var options = WebOptions()
-    options.address = try WebAddress(address)
+    var configuration = WebGateway.Configuration()
+    configuration.address = try WebAddress(address)
     return WebGateway(
-      hub: hub, options: options, log: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      hub: hub, configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 }

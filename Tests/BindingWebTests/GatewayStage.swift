@@ -23,7 +23,7 @@ struct GatewayStage {
 
   init(
     _ configure: (inout GatewayOptions) -> Void = { _ in },
-    hub configureHub: (inout HubConfiguration) -> Void = { _ in }
+    hub configureHub: (inout HubMachineConfiguration) -> Void = { _ in }
   ) {
     var options = GatewayOptions()
     configure(&options)
@@ -34,9 +34,9 @@ struct GatewayStage {
   }
 
   private static func newHub(
-    _ configure: (inout HubConfiguration) -> Void, log: LogID, start: StartNumber
+    _ configure: (inout HubMachineConfiguration) -> Void, log: LogID, start: StartNumber
   ) -> (HubMachine, MemoryStore) {
-    var configuration = HubConfiguration()
+    var configuration = HubMachineConfiguration()
     configure(&configuration)
     let birth = HubBirth(logID: log, epoch: 5 << 32 | UInt64(start), start: start, tailProven: true)
     let time = HubTime(monotonic: 1_000, wall: 500_000)

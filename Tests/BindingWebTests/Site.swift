@@ -11,13 +11,13 @@ final class Site {
   let gateway: WebGateway
   let port: Int
 
-  init(_ change: (inout WebOptions) -> Void = { _ in }) throws {
+  init(_ change: (inout WebGateway.Configuration) -> Void = { _ in }) throws {
     hub = try Hub.embedded()
-    var options = WebOptions()
-    options.address = try WebAddress("127.0.0.1:0")
-    change(&options)
+    var configuration = WebGateway.Configuration()
+    configuration.address = try WebAddress("127.0.0.1:0")
+    change(&configuration)
     gateway = WebGateway(
-      hub: hub, options: options, log: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      hub: hub, configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try gateway.start()
     port = try #require(gateway.address.split(separator: ":").last.flatMap { Int($0) })
   }

@@ -93,9 +93,9 @@ struct UserPageTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let hub = try Hub.embedded()
     for path in [folder.path + "/none", folder.path + "/outside.txt"] {
-      var options = WebOptions()
-      options.pagesFolder = path
-      #expect { try WebGateway(hub: hub, options: options).start() } throws: { error in
+      var configuration = WebGateway.Configuration()
+      configuration.pagesFolder = path
+      #expect { try WebGateway(hub: hub, configuration: configuration).start() } throws: { error in
         if case .pages(path, _)? = error as? WebError { true } else { false }
       }
     }

@@ -12,11 +12,12 @@ final class FullHubTests {
 
   init() throws {
     bench = try Bench()
-    var options = HubOptions()
-    options.listen = [try HubAddress(bench.hub)]
-    options.limits.maxModels = 2
-    options.limits.maxSessions = 4
-    hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.listen = [try HubAddress(bench.hub)]
+    configuration.limits.maxModels = 2
+    configuration.limits.maxSessions = 4
+    hub = try Hub(
+      configuration: configuration, logger: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     for model in ["lamp", "door"] { #expect(try bench.run("set", "\(model).on=true").code == 0) }
   }

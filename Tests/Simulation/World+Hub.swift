@@ -105,7 +105,7 @@ extension World {
     oracle.begin(epoch, with: log)
     isTailLost = false
     topicNames.removeAll()
-    var configuration = HubConfiguration()
+    var configuration = HubMachineConfiguration()
     configuration.name = "simulated"
     configuration.leaseMilliseconds = context.profile.leaseMilliseconds
     if context.profile.forgetsSoon { configuration.maxIdentities = 1 }

@@ -13,7 +13,7 @@ struct ExampleHub {
   /// Returns this user's hub or, if none answers, one in this process.
   static func atHand() async throws -> ExampleHub {
     // A missing hub is expected here, so it is not logged.
-    let scout = try Peer(name: "scout", log: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
+    let scout = try Peer(name: "scout", logger: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
     let isLive = await scout.whenLive(timeout: .milliseconds(500))
     let found = scout.status.hub
     await scout.close(flush: .zero)
@@ -21,12 +21,12 @@ struct ExampleHub {
 
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    var options = HubOptions()
-    options.name = "example"
-    options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
-    let hub = try Hub(options: options, log: Logger(label: "hub") { _ in SwiftLogNoOpLogHandler() })
+    var configuration = Hub.Configuration()
+    configuration.name = "example"
+    configuration.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
+    let hub = try Hub(configuration: configuration, logger: Logger(label: "hub") { _ in SwiftLogNoOpLogHandler() })
     try hub.start()
-    return ExampleHub(address: options.listen[0], own: hub)
+    return ExampleHub(address: configuration.listen[0], own: hub)
   }
 
   func leave() {

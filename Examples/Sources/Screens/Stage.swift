@@ -51,7 +51,7 @@ public struct Stage: ParsableArguments {
   private func playFirst<Shown: Screen>(
     _ steps: [Step<Shown>], at hub: ExampleHub, screen: (Peer, String) async throws -> Shown
   ) async throws {
-    let peer = try Peer(name: "form", hubs: [hub.address])
+    let peer = try Peer(name: "form", hub: .at([hub.address]))
     let models = "examples/\(ProcessInfo.processInfo.processName)-\(peer.tag.short)/"
     let screen = try await screen(peer, models)
     let other = try SecondProcess(models: models, hub: hub.address)

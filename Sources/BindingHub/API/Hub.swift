@@ -8,16 +8,18 @@ import ZeroMQ
 /// `start` binds the addresses and starts one thread that owns sockets, machine and store. Every method here may be
 /// called on any thread.
 public final class Hub: Sendable {
-  /// The options that the hub was created with.
-  public let options: HubOptions
+  /// What the hub was created with.
+  public let configuration: Configuration
   private let mailbox: HubMailbox
   private let log: Logger
 
   /// Creates a hub that does not run yet.
   /// - Throws: `HubError.system` when the system refuses what the hub needs to be woken.
-  public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubError) {
-    self.options = options
-    self.log = log
+  public init(
+    configuration: Configuration = Configuration(), logger: Logger = Logger(label: "bindhub")
+  ) throws(HubError) {
+    self.configuration = configuration
+    log = logger
     do throws(ZeroMQError) {
       mailbox = try HubMailbox()
     } catch {
@@ -29,17 +31,18 @@ public final class Hub: Sendable {
   /// server:
   /// ```swift
   /// let hub = try Hub.embedded()
-  /// let app = Peer(name: "app", hub: hub), other = Peer(name: "other", hub: hub)
+  /// let app = try Peer(name: "app", hub: .inProcess(hub)), other = Peer(name: "other", hub: .inProcess(hub))
   /// let mine = try await app.share(Lamp.self, id: "lamp", on: .direct)
   /// let theirs = try await other.share(Lamp.self, id: "lamp", on: .direct)
   /// try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, timeout: .seconds(2))
   /// assert(theirs.level == 0.8)
   /// ```
   public static func embedded(name: String = "embedded") throws(HubError) -> Hub {
-    var options = HubOptions()
-    options.name = name
-    options.listen = []
-    let hub = try Hub(options: options, log: Logger(label: "bindhub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.name = name
+    configuration.listen = []
+    let hub = try Hub(
+      configuration: configuration, logger: Logger(label: "bindhub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     return hub
   }
@@ -48,11 +51,11 @@ public final class Hub: Sendable {
   /// - Throws: `HubError`, which names the obstacle and the remedy. Nothing stays bound then.
   public func start() throws(HubError) {
     let result = HubResult()
-    let (options, mailbox, log) = (options, mailbox, log)
+    let (configuration, mailbox, log) = (configuration, mailbox, log)
     do throws(ZeroMQError) {
       let thread = try SocketThread(name: "bindhub") {
         do throws(HubError) {
-          mailbox.markEnded(try Hub.run(options, mailbox, log, result))
+          mailbox.markEnded(try Hub.run(configuration, mailbox, log, result))
         } catch {
           result.set(.failure(error))
           mailbox.markEnded(StoreError(error.description))
@@ -91,14 +94,14 @@ public final class Hub: Sendable {
   /// Serves until the hub is stopped, and opens the store again each time it is restored from a backup.
   /// - Returns: the store's failure; nil: the hub was stopped.
   private static func run(
-    _ options: HubOptions, _ mailbox: HubMailbox, _ log: Logger, _ result: HubResult
+    _ configuration: Configuration, _ mailbox: HubMailbox, _ log: Logger, _ result: HubResult
   ) throws(HubError) -> StoreError? {
-    var options = options
+    var configuration = configuration
     while true {
-      let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
+      let loop = try HubLoop(configuration: configuration, mailbox: mailbox, log: log)
       result.set(.success(loop.addresses))
       // At the same addresses, with the ports picked before.
-      options.listen = loop.addresses
+      configuration.listen = loop.addresses
       switch loop.run() {
       case .stopped: return nil
       case .failed(let error): return error
@@ -137,31 +140,6 @@ extension Hub: InProcessTransport {
   ) -> any HubConnection {
     mailbox.open(deliver: deliver, ended: ended)
   }
-}
-
-/// The options of a hub, fixed at its start.
-public struct HubOptions: Sendable {
-  /// The hub's name, which peers and the status show.
-  public var name = "hub"
-  /// The addresses to listen on. `tcp` beyond loopback is refused unless `isInsecureAllowed`.
-  public var listen: [HubAddress] = [.userDefault]
-  /// Lets any client that can connect to the port read and write everything. There are no keys yet.
-  public var isInsecureAllowed = false
-  /// The time between two heartbeats, in whole milliseconds; 0.25 to 5 s.
-  public var heartbeat: Duration = .seconds(1)
-  /// The lease of a session whose peer asks for none, in whole milliseconds.
-  public var lease: Duration = .seconds(10)
-  /// Whether a restarted hub recovers lost commits from its peers.
-  public var isRecoveryOn = true
-  /// Where commits are kept; nil: in memory, as long as the hub runs.
-  public var store: HubStore?
-  /// A file to which each stored commit is written before it is published (`docs/reference/history-format.md`).
-  public var historyPath: String?
-  /// The hub's limits, which each welcome reports.
-  public var limits = Limits()
-
-  /// The defaults.
-  public init() {}
 }
 
 /// One value passed from the hub's thread to the caller of `start`.

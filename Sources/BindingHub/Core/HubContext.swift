@@ -3,7 +3,7 @@ import BindingProtocol
 /// What every part of the hub reads and changes: its configuration, models, sessions and counters. One value, which
 /// the machine hands to the part that works; no part keeps it.
 struct HubContext {
-  let configuration: HubConfiguration
+  let configuration: HubMachineConfiguration
   /// The number of this start of the hub; peers name it in every frame.
   let start: StartNumber
   let logID: LogID
@@ -18,7 +18,7 @@ struct HubContext {
   var models = ModelTable()
   var sessions: SessionTable
 
-  init(configuration: HubConfiguration, birth: HubBirth, time: HubTime) {
+  init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime) {
     self.configuration = configuration
     start = birth.start
     logID = birth.logID

@@ -51,7 +51,7 @@ package struct HubMachine {
   ///   - birth: what the store knows of this start.
   ///   - time: the present time.
   ///   - epochSeed: random bits for the number of a later epoch.
-  package init(configuration: HubConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
+  package init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     hub = HubContext(configuration: configuration, birth: birth, time: time)
     tailProven = birth.tailProven
     sequencer = Sequencer(

@@ -8,7 +8,7 @@ import ZeroMQ
 /// the machine publish and acknowledge only what is stored (R1). The properties used for every message are
 /// `@exclusivity(unchecked)`: one thread uses them.
 final class HubLoop {
-  private let options: HubOptions
+  private let configuration: Hub.Configuration
   private let mailbox: HubMailbox
   private let log: Logger
   private let transport: ZeroMQTransport
@@ -31,39 +31,39 @@ final class HubLoop {
 
   var addresses: [HubAddress] { transport.addresses }
 
-  init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubError) {
-    self.options = options
+  init(configuration: Hub.Configuration, mailbox: HubMailbox, log: Logger) throws(HubError) {
+    self.configuration = configuration
     self.mailbox = mailbox
     self.log = log
-    for address in options.listen where !address.isLoopback && !options.isInsecureAllowed {
+    for address in configuration.listen where !address.isLoopback && !configuration.isInsecureAllowed {
       throw .notLoopback(address: address.description)
     }
-    guard options.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
+    guard configuration.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
       throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
     }
     do throws(ZeroMQError) {
-      transport = try ZeroMQTransport(limits: options.limits)
+      transport = try ZeroMQTransport(limits: configuration.limits)
     } catch {
       throw .system("cannot make the hub's sockets: \(error)")
     }
-    for address in options.listen { try transport.listen(address) }
+    for address in configuration.listen { try transport.listen(address) }
     log.report(transport)
-    let opened = try HubLoop.open(options, at: transport.addresses.first)
+    let opened = try HubLoop.open(configuration, at: transport.addresses.first)
     let store = opened.store
     logFile = opened.logFile
-    var configuration = HubConfiguration()
-    configuration.limits = options.limits
-    configuration.heartbeatMilliseconds = UInt32(clamping: options.heartbeat.wholeMilliseconds)
-    configuration.leaseMilliseconds = UInt32(clamping: options.lease.wholeMilliseconds)
-    configuration.name = options.name
-    configuration.durability = store.durability
-    configuration.endpoints = transport.bound
-    configuration.recovery = options.isRecoveryOn
+    var settings = HubMachineConfiguration()
+    settings.limits = configuration.limits
+    settings.heartbeatMilliseconds = UInt32(clamping: configuration.heartbeat.wholeMilliseconds)
+    settings.leaseMilliseconds = UInt32(clamping: configuration.lease.wholeMilliseconds)
+    settings.name = configuration.name
+    settings.durability = store.durability
+    settings.endpoints = transport.bound
+    settings.recovery = configuration.isRecoveryOn
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
       floor: store.floor)
     machine = HubMachine(
-      configuration: configuration, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
+      configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
     do throws(StoreError) {
       try store.load { model throws(StoreError) in try machine.restore(model) }
@@ -88,11 +88,11 @@ final class HubLoop {
   /// Opens the requested store, wrapped in a history where one is wanted. Without a store, a file beside the socket
   /// remembers the log id.
   private static func open(
-    _ options: HubOptions, at address: HubAddress?
+    _ configuration: Hub.Configuration, at address: HubAddress?
   ) throws(HubError) -> (store: any Store, logFile: LogFile?) {
     let store: any Store
     let logFile: LogFile?
-    if let storage = options.store {
+    if let storage = configuration.store {
       do throws(StoreError) { store = try storage.open() } catch { throw .store(error) }
       logFile = nil
     } else {
@@ -100,9 +100,9 @@ final class HubLoop {
       store = try file.nextStore()
       logFile = file
     }
-    guard let path = options.historyPath else { return (store, logFile) }
+    guard let path = configuration.historyPath else { return (store, logFile) }
     do throws(StoreError) {
-      return (try HistoryStore(store, path: path, hub: options.name), logFile)
+      return (try HistoryStore(store, path: path, hub: configuration.name), logFile)
     } catch {
       throw .history(problem: "the history \(error)")
     }

@@ -21,77 +21,39 @@ public final class Peer: Sendable {
   let runtime: PeerRuntime
   private let identity: Identity
 
-  /// Creates a peer that connects to a hub by sockets.
+  /// Creates a peer, which connects to its hub by itself.
   /// - Parameters:
   ///   - name: 1 to 64 bytes; longer names are cut, an empty one becomes `peer`, control characters and bidirectional
   ///     marks become `_`. nil: the program's name.
-  ///   - hubs: the addresses to try, in order; nil: `BINDPEER_HUB`, else this user's default.
-  ///   - options: times and limits; the defaults serve.
-  /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds anything but addresses.
+  ///   - hub: where the hub is; a text such as `"tcp://127.0.0.1:7877"` is its address.
+  ///   - configuration: outbox, times and limits; the defaults serve.
+  /// - Throws: `PeerError` if what `hub` or `BINDPEER_HUB` names is not an address, or the outbox cannot be used.
   public convenience init(
-    name: String? = nil, hubs: [HubAddress]? = nil, options: SessionOptions = SessionOptions(),
-    log: Logger = Logger(label: "bindpeer")
-  ) throws(HubAddressError) {
-    let addresses = if let hubs { hubs } else { try HubAddress.fromEnvironment() }
-    self.init(name: name, link: ZeroMQPeerLink(addresses: addresses), options: options, log: log)
-  }
-
-  /// Creates a peer of a hub in the same process, without a socket, for tests and examples. `BindingHub` has the hub:
-  /// ```swift
-  /// let peer = Peer(name: "kitchen", hub: try Hub.embedded())
-  /// ```
-  public convenience init(
-    name: String? = nil, hub: any InProcessTransport, options: SessionOptions = SessionOptions(),
-    log: Logger = Logger(label: "bindpeer")
-  ) {
-    self.init(name: name, link: InProcessPeerLink(transport: hub), options: options, log: log)
-  }
-
-  /// Creates a peer whose pending writes survive it if the outbox is a file. Writes that an earlier peer left in the
-  /// same file overlay its models again, and are sent first, unchanged.
-  /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds anything but addresses; `OutboxError` if the file cannot be
-  ///   used.
-  public convenience init(
-    name: String? = nil, hubs: [HubAddress]? = nil, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
-    log: Logger = Logger(label: "bindpeer")
-  ) throws {
-    let addresses = if let hubs { hubs } else { try HubAddress.fromEnvironment() }
-    try self.init(
-      name: name, outbox: outbox, options: options, log: log, makeLink: { ZeroMQPeerLink(addresses: addresses) })
-  }
-
-  /// Creates a peer with an outbox, of a hub in the same process.
-  /// - Throws: `OutboxError` if the outbox's file cannot be used.
-  public convenience init(
-    name: String? = nil, hub: any InProcessTransport, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
-    log: Logger = Logger(label: "bindpeer")
-  ) throws(OutboxError) {
-    try self.init(
-      name: name, outbox: outbox, options: options, log: log, makeLink: { InProcessPeerLink(transport: hub) })
-  }
-
-  convenience init(
-    name: String?, outbox: OutboxStorage, options: SessionOptions, log: Logger,
-    makeLink: @escaping @Sendable () -> any PeerLink
-  ) throws(OutboxError) {
-    switch outbox {
-    case .memory: self.init(name: name, link: makeLink(), options: options, log: log)
-    case .file(let path, let durability):
-      let file = try OutboxFile.open(path, durability: durability)
-      try self.init(name: name, file: file, options: options, log: log, makeLink: makeLink)
+    name: String? = nil, hub: HubLocation = .default, configuration: Configuration = Configuration(),
+    logger: Logger = Logger(label: "bindpeer")
+  ) throws(PeerError) {
+    let makeLink: @Sendable () -> any PeerLink
+    do throws(HubAddressError) { makeLink = try hub.linkFactory() } catch { throw .address(error) }
+    do throws(OutboxError) {
+      try self.init(
+        name: name, file: try configuration.outbox.open(), options: SessionOptions(configuration), log: logger,
+        makeLink: makeLink)
+    } catch {
+      throw .outbox(error)
     }
   }
 
+  /// - Parameter file: the outbox; nil: writes without an outcome are kept in memory.
   init(
-    name: String?, file: OutboxFile, options: SessionOptions, log: Logger,
+    name: String?, file: OutboxFile?, options: SessionOptions, log: Logger,
     makeLink: @escaping @Sendable () -> any PeerLink
   ) throws(OutboxError) {
     self.name = Names.fittingPeer(name ?? ProcessInfo.processInfo.processName)
     identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
     var session = Session(
-      identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: true)
-    let runs = file.unfinished
+      identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: file != nil)
+    let runs = file?.unfinished ?? []
     var restored: [RestoredKey: Restored] = [:]
     for run in runs {
       for (kept, id) in zip(run.writes, session.carry(run, wall: OutboxFile.wall)) {
@@ -100,31 +62,25 @@ public final class Peer: Sendable {
       }
     }
     let link = makeLink()
-    let journal = JournalWriter(file: file, run: try file.begin(identity))
+    var journal: JournalWriter?
+    if let file { journal = JournalWriter(file: file, run: try file.begin(identity)) }
     runtime = PeerRuntime(session: session, link: link, log: log, outbox: journal)
-    let previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
-    runtime.state.withLock { [restored] state in
-      state.restored = restored
-      state.previousRuns = runs.isEmpty ? nil : previousRuns
+    var previousRuns: PreviousRuns?
+    if let file, !runs.isEmpty {
+      previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
     }
-    if file.tornBytes > 0 {
+    runtime.state.withLock { [restored, previousRuns] state in
+      state.restored = restored
+      state.previousRuns = previousRuns
+    }
+    if let file, file.tornBytes > 0 {
       log.warning(
         "the outbox ended in a write that was not finished; it was cut off",
         metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
     }
     link.start(runtime)
     ExitFlush.enter(runtime, timeoutMilliseconds: options.exitMilliseconds)
-    if !runs.isEmpty { previousRuns.goOn() }
-  }
-
-  init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
-    self.name = Names.fittingPeer(name ?? ProcessInfo.processInfo.processName)
-    identity = Identity(secret: .random(), name: self.name)
-    var random = SystemRandomNumberGenerator()
-    let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
-    runtime = PeerRuntime(session: session, link: link, log: log)
-    link.start(runtime)
-    ExitFlush.enter(runtime, timeoutMilliseconds: options.exitMilliseconds)
+    previousRuns?.goOn()
   }
 
   deinit { runtime.abandonPeer() }
@@ -200,7 +156,7 @@ public final class Peer: Sendable {
   /// ```
   /// A write without an outcome by then stays in the outbox, if that is a file. Afterwards every call that returns a
   /// model or writes throws that the peer has stopped. A program that ends by itself does the same for the peers that
-  /// it did not close, for a second at most (`SessionOptions.exitTimeout`), and logs the writes without an
+  /// it did not close, for a second at most (`Configuration.exitTimeout`), and logs the writes without an
   /// outcome; one that is killed, aborts or calls `_exit` cannot.
   ///
   /// In a cancelled task it does not wait for outcomes: the writes are on their way and may well be committed, but

@@ -131,18 +131,6 @@ extension SharedModel {
   }
 }
 
-extension Peer {
-  /// The peers in a model, for a peer that only looks: it is not listed itself, and cannot announce anything there.
-  /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
-  public func presence(in id: String, timeout: Duration = .seconds(1)) async throws(ShareError) -> Presence {
-    do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
-    if case .stopped(let reason) = status.phase { throw .stopped(reason) }
-    let presence = Presence(of: join(SharedModel(id: Names.ephemeral(id), lane: .direct, peer: self)))
-    _ = await presence.whenCurrent(timeout: timeout)
-    return presence
-  }
-}
-
 extension Model {
   /// The peers in this model. Returns when they are known; without a hub after `timeout`, in a cancelled task
   /// immediately, and follows them from then on.

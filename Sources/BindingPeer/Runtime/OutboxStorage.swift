@@ -25,6 +25,12 @@ public enum OutboxStorage: Sendable, Hashable {
   public static func file(_ url: URL, durability: Durability = .process) -> OutboxStorage {
     .file(path: url.path, durability: durability)
   }
+
+  /// Opens the file, and locks it for this process; nil: there is none.
+  func open() throws(OutboxError) -> OutboxFile? {
+    guard case .file(let path, let durability) = self else { return nil }
+    return try OutboxFile.open(path, durability: durability)
+  }
 }
 
 /// Why an outbox file cannot be used. Nothing in it was changed.

@@ -84,9 +84,14 @@ extension HubAddress {
   /// The addresses to try, in order: those in `BINDPEER_HUB` (separated by commas), else `userDefault`.
   public static func fromEnvironment() throws(HubAddressError) -> [HubAddress] {
     guard let named = environment("BINDPEER_HUB"), !named.isEmpty else { return [userDefault] }
-    var addresses: [HubAddress] = []
-    for part in named.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
-    return addresses
+    return try list(named)
+  }
+
+  /// The addresses in a text, separated by commas, at least one.
+  package static func list(_ text: String) throws(HubAddressError) -> [HubAddress] {
+    let parts = text.split(separator: ",")
+    guard !parts.isEmpty else { throw HubAddressError(text: text) }
+    return try parts.map { part throws(HubAddressError) in try HubAddress(String(part)) }
   }
 
   private static func environment(_ name: String) -> String? {
@@ -95,7 +100,7 @@ extension HubAddress {
 }
 
 /// A text that is not a hub address.
-public struct HubAddressError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct HubAddressError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rejected text.
   public let text: String
   public var description: String {

@@ -22,7 +22,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   init(loop: GatewayLoop) { self.loop = loop }
 
   func channelActive(context: ChannelHandlerContext) {
-    expectRequest(in: loop.options.limits.requestTimeout, context)
+    expectRequest(in: loop.configuration.limits.requestTimeout, context)
     context.fireChannelActive()
   }
 
@@ -74,7 +74,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     guard !isFinished else { return }
     switch error {
     case HTTPParserError.headerOverflow:
-      let limits = loop.options.limits
+      let limits = loop.configuration.limits
       send(
         .closing(
           .requestHeaderFieldsTooLarge,
@@ -109,7 +109,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     if answer.closes {
       finish(context)
     } else {
-      let limits = loop.options.limits
+      let limits = loop.configuration.limits
       expectRequest(in: isKnown ? limits.idleTimeout : limits.requestTimeout, context)
     }
   }
@@ -130,7 +130,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     isFinished = true
     deadline?.cancel()
     context.close(mode: .output, promise: nil)
-    let limit = TimeAmount(loop.options.limits.closingTimeout)
+    let limit = TimeAmount(loop.configuration.limits.closingTimeout)
     context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
   }
 }

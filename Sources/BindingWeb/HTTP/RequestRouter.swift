@@ -175,7 +175,7 @@ struct RequestRouter {
       return respond(RequestRouter.nothing(for: head, why))
     }
     let reply = NIOLoopBound(respond, eventLoop: loop.loop)
-    let limit = loop.options.limits.fileBytes
+    let limit = loop.configuration.limits.fileBytes
     DispatchQueue.global().async { [loop = loop.loop] in
       let found = userPages.read(parts, limit: limit)
       loop.execute { reply.value(RequestRouter.answer(found, head, limit)) }

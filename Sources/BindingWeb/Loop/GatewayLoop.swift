@@ -6,7 +6,7 @@ import NIOCore
 /// here runs on one event loop.
 final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is accessed on `loop` only
   let loop: any EventLoop
-  let options: WebOptions
+  let configuration: WebGateway.Configuration
   let questions: HubQuestions
   var counters = WebCounters()
   var usedCodes = UsedCodes()
@@ -31,13 +31,13 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
   private var isSettlingSoon = false
   private var hasEnded = false
 
-  init(hub: any InProcessTransport, options: WebOptions, log: Logger, on loop: any EventLoop) {
+  init(hub: any InProcessTransport, configuration: WebGateway.Configuration, log: Logger, on loop: any EventLoop) {
     self.loop = loop
     self.hub = hub
-    self.options = options
+    self.configuration = configuration
     self.log = log
-    questions = HubQuestions(hub: hub, on: loop, timeout: options.limits.reportTimeout)
-    let identity = Identity(secret: .random(), name: options.name)
+    questions = HubQuestions(hub: hub, on: loop, timeout: configuration.limits.reportTimeout)
+    let identity = Identity(secret: .random(), name: configuration.name)
     gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }
 
@@ -79,7 +79,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
 
   /// Counts a connection while it is open; false if it exceeds the limit.
   func admitConnection(_ channel: any Channel) -> Bool {
-    if strangers.count >= options.limits.strangers, let oldest = strangers.keys.min() {
+    if strangers.count >= configuration.limits.strangers, let oldest = strangers.keys.min() {
       counters.count(.tooManyStrangers)
       strangers.removeValue(forKey: oldest)?.close(promise: nil)
     }
@@ -92,7 +92,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
       self.connections -= 1
       self.strangers[number] = nil
     }
-    guard connections > options.limits.connections else { return true }
+    guard connections > configuration.limits.connections else { return true }
     counters.count(.tooManyConnections)
     return false
   }
@@ -107,7 +107,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
 
   /// Registers a page's WebSocket; nil if it exceeds the limit.
   func arrived(_ socket: PageSocket) -> PageID? {
-    guard !hasEnded, pages.count < options.limits.pages else { return nil }
+    guard !hasEnded, pages.count < configuration.limits.pages else { return nil }
     lastPage += 1
     let page = PageID(lastPage)
     pages[page] = socket

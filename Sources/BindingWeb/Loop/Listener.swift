@@ -15,9 +15,9 @@ import NIOWebSocket
 enum Listener {
   /// Blocks until the address is bound. Connections are accepted from `GatewayLoop.start` on.
   static func listen(
-    _ options: WebOptions, loop: GatewayLoop, group: MultiThreadedEventLoopGroup
+    _ configuration: WebGateway.Configuration, loop: GatewayLoop, group: MultiThreadedEventLoopGroup
   ) throws -> any Channel {
-    let limits = options.limits
+    let limits = configuration.limits
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -34,7 +34,7 @@ enum Listener {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try setUp(channel, loop) }
       }
-    let address = options.address
+    let address = configuration.address
     return try bootstrap.bind(
       to: try address.numeric ?? SocketAddress.makeAddressResolvingHost(address.bareHost, port: address.port)
     ).wait()
@@ -53,7 +53,7 @@ enum Listener {
 
   private static func setUp(_ channel: any Channel, _ loop: GatewayLoop) throws {
     let pipeline = channel.pipeline.syncOperations
-    let limits = loop.options.limits
+    let limits = loop.configuration.limits
     guard loop.admitConnection(channel) else { return try pipeline.addHandler(TurnedAway(limits: limits)) }
     let encoder = HTTPResponseEncoder()
     var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -71,7 +71,7 @@ enum Listener {
   }
 
   private static func upgrader(_ loop: GatewayLoop) -> NIOWebSocketServerUpgrader {
-    let limits = loop.options.limits
+    let limits = loop.configuration.limits
     return NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in

@@ -21,7 +21,7 @@ final class PageSocket: ChannelInboundHandler {
 
   init(loop: GatewayLoop) {
     self.loop = loop
-    limits = loop.options.limits
+    limits = loop.configuration.limits
   }
 
   // MARK: Output

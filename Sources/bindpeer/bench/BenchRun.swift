@@ -164,12 +164,13 @@ final class BenchRun: Sendable {
       throw Failure(.cannotCreate, "\(folder.path) cannot be made: \(error.localizedDescription)")
     }
     let outbox = folder.appendingPathComponent("outbox").path
-    let away = try common.openOutbox(outbox, [try HubAddress("ipc://\(folder.path)/nobody")])
+    let away = try common.makePeer(
+      common.name, [try HubAddress("ipc://\(folder.path)/nobody")], outbox: .file(outbox))
     let nanoseconds = await offer(try away.model(model), isAway: true)
     await away.close(flush: .zero)
     if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }
     ledger.withLock { $0.comeBack(at: BenchRun.now) }
-    let back = try common.openOutbox(outbox, addresses)
+    let back = try common.makePeer(common.name, addresses, outbox: .file(outbox))
     let shared = try back.model(model)
     let last = ledger.withLock { $0.last }
     for restored in back.restored {

@@ -16,22 +16,23 @@ struct OutboxRestartTests {
 
   init() throws {
     folder = try OutboxFolder()
-    var options = HubOptions()
-    options.listen = []
-    options.heartbeat = .milliseconds(250)
-    hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.listen = []
+    configuration.heartbeat = .milliseconds(250)
+    hub = try Hub(
+      configuration: configuration, logger: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
   }
 
   private func peer(_ name: String, _ transport: any InProcessTransport, _ path: String? = nil) throws -> Peer {
     try Peer(
-      name: name, hub: transport, outbox: .file(path ?? folder.path()),
-      log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
+      name: name, hub: .inProcess(transport), configuration: .init(outbox: .file(path ?? folder.path())),
+      logger: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
   /// The hub's value, as another peer sees it.
   private func atTheHub(_ field: String) async throws -> String? {
-    let reader = Peer(name: "reader", hub: hub)
+    let reader = try Peer(name: "reader", hub: .inProcess(hub))
     let model = try reader.model("lamp")
     #expect(await model.whenCurrent(timeout: .seconds(20)))
     return model[field]?.description

@@ -133,19 +133,20 @@ struct UnprovenOutboxTests {
 
   @Test("a peer with an unproven file shows all writes, ends the sent one as unknown, and commits the rest once")
   func restart() async throws {
-    var options = HubOptions()
-    options.listen = []
-    let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = Hub.Configuration()
+    configuration.listen = []
+    let hub = try Hub(
+      configuration: configuration, logger: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
-    let scout = Peer(name: "scout", hub: hub)
+    let scout = try Peer(name: "scout", hub: .inProcess(hub))
     #expect(await scout.whenLive(timeout: .seconds(20)))
     let (log, epoch) = scout.runtime.state.withLock { ($0.session.logID ?? 0, $0.session.epoch ?? 0) }
     let old = Identity(tag: Tag(rawValue: 0xF617), secret: .random(), name: "kiosk")
     try write(old, log: log, epoch: epoch)
     let transport = OfflineTransport()
     let peer = try Peer(
-      name: "kiosk", hub: transport, outbox: .file(folder.path()),
-      log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
+      name: "kiosk", hub: .inProcess(transport), configuration: .init(outbox: .file(folder.path())),
+      logger: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
     let model = try peer.model("lamp")
     #expect(model["n"]?.description == "11" && model["level"]?.description == "0.8")
     let restored = peer.restored

@@ -27,8 +27,8 @@ func closing() async throws {
 
 func testing() async throws {
   let hub = try Hub.embedded()
-  let app = Peer(name: "app", hub: hub)
-  let other = Peer(name: "other", hub: hub)
+  let app = try Peer(name: "app", hub: .inProcess(hub))
+  let other = try Peer(name: "other", hub: .inProcess(hub))
   let mine = try await app.share(Lamp.self, id: "lamp", on: .direct)
   let theirs = try await other.share(Lamp.self, id: "lamp", on: .direct)
   try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, timeout: .seconds(2))

@@ -40,9 +40,9 @@ struct Leave: AsyncParsableCommand {
   var afterLine = false
 
   func run() async throws {
-    var options = SessionOptions()
-    options.exitMilliseconds = bound
-    let peer = try Peer(name: "leaver", options: options)
+    var configuration = Peer.Configuration()
+    configuration.exitTimeout = .milliseconds(bound)
+    let peer = try Peer(name: "leaver", configuration: configuration)
     if way == .releases { return try await assign(with: peer) }
     let slate = try await peer.share(Slate.self, id: model, on: .direct)
     if afterLine {

@@ -40,18 +40,15 @@ struct Work: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let addresses = hub.isEmpty ? nil : try hub.map { try HubAddress($0) }
+    let location = hub.isEmpty ? HubLocation.default : .at(try hub.map { try HubAddress($0) })
     var log = Logger(label: "bindlab") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = .error
     var workers: [Worker] = []
     for number in 1...peers {
       let suffix = peers == 1 ? "" : "-\(number)"
-      let peer =
-        if let outbox {
-          try Peer(name: name + suffix, hubs: addresses, outbox: .file(outbox), log: log)
-        } else {
-          try Peer(name: name + suffix, hubs: addresses, log: log)
-        }
+      let peer = try Peer(
+        name: name + suffix, hub: location, configuration: .init(outbox: outbox.map { .file($0) } ?? .memory),
+        logger: log)
       let writer = try HistoryWriter(
         path: history.hasSuffix(".jsonl") ? history.dropLast(6) + suffix + ".jsonl" : history + suffix)
       workers.append(

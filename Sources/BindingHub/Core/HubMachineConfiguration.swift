@@ -1,7 +1,7 @@
 package import BindingProtocol
 
 /// The configuration of a hub's machine, fixed at its start.
-package struct HubConfiguration: Sendable {
+package struct HubMachineConfiguration: Sendable {
   /// The hub's limits, which each welcome reports.
   package var limits = Limits()
   /// The time between two heartbeats.

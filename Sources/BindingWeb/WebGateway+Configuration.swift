@@ -1,24 +1,26 @@
-/// The options of a gateway.
-public struct WebOptions: Sendable {
-  /// Where to listen. Addresses that other machines can reach are refused unless `isInsecureAllowed`.
-  public var address = WebAddress.standard
-  /// The gateway's name among the hub's sessions.
-  public var name = "web"
-  /// Whether a browser must present the token in `WebGateway.url`. It is required on this machine, too, because
-  /// other accounts can reach the port.
-  public var isTokenAsked = true
-  /// The file that stores the token for the next start and for `WebEntry`; only its owner can read it. Nil: every
-  /// start makes a new token, and browsers and programs must authenticate again.
-  public var keyPath: String?
-  /// Allows an address that other machines can reach, although the network traffic can be read and changed.
-  public var isInsecureAllowed = false
-  /// A folder of the user's own pages, served under `/pages/`; nil: none.
-  public var pagesFolder: String?
-  /// The limits of the gateway.
-  public var limits = WebLimits()
+extension WebGateway {
+  /// What a gateway is started with.
+  public struct Configuration: Sendable {
+    /// Where to listen. Addresses that other machines can reach are refused unless `isInsecureAllowed`.
+    public var address = WebAddress.standard
+    /// The gateway's name among the hub's sessions.
+    public var name = "web"
+    /// Whether a browser must present the token in `WebGateway.url`. It is required on this machine, too, because
+    /// other accounts can reach the port.
+    public var isTokenAsked = true
+    /// The file that stores the token for the next start and for `WebEntry`; only its owner can read it. Nil: every
+    /// start makes a new token, and browsers and programs must authenticate again.
+    public var keyPath: String?
+    /// Allows an address that other machines can reach, although the network traffic can be read and changed.
+    public var isInsecureAllowed = false
+    /// A folder of the user's own pages, served under `/pages/`; nil: none.
+    public var pagesFolder: String?
+    /// The limits of the gateway.
+    public var limits = WebLimits()
 
-  /// Makes the default options.
-  public init() {}
+    /// The defaults.
+    public init() {}
+  }
 }
 
 /// The limits of a gateway. Times are rounded to milliseconds.
