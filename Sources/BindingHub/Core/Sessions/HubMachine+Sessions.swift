@@ -85,7 +85,7 @@ extension HubMachine {
   private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
     let all = hub.configuration.limits.maxSessions
     if hub.sessions.count >= all {
-      return "\(hub.sessions.count) hub.sessions are open; maxSessions is \(all). End some"
+      return "\(hub.sessions.count) sessions are open; maxSessions is \(all). End some"
     }
     let isInProcess = connection >= HubMachine.firstInProcessConnection
     let most = isInProcess ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
