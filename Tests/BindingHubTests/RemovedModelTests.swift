@@ -248,7 +248,7 @@ import Testing
     bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.send(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
     #expect(bench.machine.hub.models.namedCount == 0)
-    #expect(bench.machine.ephemeralModels.isEmpty)
+    #expect(bench.machine.presence.models.isEmpty)
   }
 
   @Test("one peer may not make all models of a hub; other peers still can, and so can it after a removal")

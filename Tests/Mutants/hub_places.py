@@ -6,10 +6,10 @@ _CORE = "Sources/BindingHub/Core/"
 
 PLACES = [
     Place(
-        _CORE + "HubMachine+Settling.swift", "func finishDrain", "before",
+        _CORE + "HubMachine+Settling.swift", "func settle", "before",
         "output.batches.append(batch)",
         """
-if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
+if Mutant.isOn(.publishUnstored) { publisher.publish(batch, index, &hub, &output) }
 if Mutant.isOn(.acknowledgeUnstored) {
   hub.sessions.enqueue(model.pendingBatch.answers, model.pendingBatch.others, of: model, wall: time.wall)
 }
@@ -17,16 +17,16 @@ if Mutant.isOn(.acknowledgeUnstored) {
     ),
     Place(
         _CORE + "HubMachine.swift", "init", "before",
-        "nextHeartbeat = time.monotonic + UInt64(configuration.heartbeatMilliseconds)",
+        "publisher = ModelPublisher(configuration, time: time)",
         """
 var limits = configuration.limits
 if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
-sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024)
+proposals = ProposalQueue(Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024))
 """,
     ),
     Place(
         _CORE + "HubMachine.swift", "func restore", "before",
-        "if hub.models[index].records > 0, hub.models[index].lastEpoch != hub.epoch {",
+        "if model.records > 0, model.lastEpoch != hub.epoch {",
         "if Mutant.isOn(.forgetWriters) { hub.sessions.writersBefore.removeAll() }",
     ),
     Place(
@@ -44,7 +44,7 @@ if Mutant.isOn(.anyConnection) { return true }
         "if Mutant.isOn(.keepDropped) { return }",
     ),
     Place(
-        _CORE + "Models/HubMachine+Removing.swift", "func isGone", "before",
+        _CORE + "Models/ModelRemovals.swift", "func isGone", "before",
         "guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }",
         "if Mutant.isOn(.forgetNumbersEarly) { return true }",
     ),
@@ -98,8 +98,8 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func end", "instead of",
-        "if releasing { release(session.identity.tag, time) }",
-        "if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }",
+        "if releasing { presence.release(session.identity.tag, &hub, time) }",
+        "if releasing, !Mutant.isOn(.outliveLease) { presence.release(session.identity.tag, &hub, time) }",
     ),
     Place(
         _CORE + "Sessions/SessionTable.swift", "func isSubscribed", "instead of",
@@ -117,14 +117,19 @@ pendingBatch.commits.beginCommit(
         "if Mutant.isOn(.forgetResend) { seen = model.version }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Heartbeats.swift", "func tick", "before",
-        "if time.monotonic > hub.lastTick + 3 * heartbeat { hub.sessions.renewAll(now: time.monotonic) }",
-        "if Mutant.isOn(.blameForOwnPause) { hub.lastTick = time.monotonic }",
+        _CORE + "HubMachine.swift", "func tick", "before",
+        "if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) {",
+        "if Mutant.isOn(.blameForOwnPause) { hub.lastTick = now }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Catchups.swift", "func lastDecided", "instead of",
-        "model.lastStored(of: tag)",
-        "Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: tag)",
+        _CORE + "Sync/CatchupStreamer.swift", "func sendNext", "instead of",
+        "let lastDecided = model.lastStored(of: record.identity.tag)",
+        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: record.identity.tag)",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func answer", "instead of",
+        "let lastDecided = model.lastStored(of: tag)",
+        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: tag)",
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
@@ -137,32 +142,32 @@ pendingBatch.commits.beginCommit(
         "if Mutant.isOn(.raiseUnstored) { return }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Joins.swift", "func believeIfAhead", "before",
+        _CORE + "Recovery/RecoveryCoordinator.swift", "func believeIfAhead", "before",
         "guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,",
         "if Mutant.isOn(.ignorePeerAhead) { return }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Publishing.swift", "func publish", "before",
-        "announceFirstCommit(index, &output)",
+        _CORE + "Sync/ModelPublisher.swift", "func publish", "before",
+        "announcer.announceFirstCommit(of: model, &hub, &output)",
         """
-if Mutant.isOn(.noHeads) { recentlyChanged.remove(index) }
-if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
+if Mutant.isOn(.noHeads) { heads.left[index] = nil }
+if Mutant.isOn(.oneHead) { heads.left[index] = 1 }
 """,
     ),
     Place(
-        _CORE + "Verification/Barriers.swift", "", "instead of",
+        _CORE + "Verification/BarrierTable.swift", "", "instead of",
         "var isComplete: Bool { applied.count >= wanted }",
         "var isComplete: Bool { Mutant.isOn(.endWaitsAtOnce) || applied.count >= wanted }",
     ),
     Place(
-        _CORE + "Writes/HubMachine+Approval.swift", "func handle", "instead of",
+        _CORE + "Writes/ProposalQueue+Approval.swift", "func receive", "instead of",
         "approval.isAccepted",
         "approval.isAccepted || Mutant.isOn(.ignoreOwner)",
     ),
     Place(
-        _CORE + "Writes/HubMachine+Approval.swift", "func endSilence", "before",
-        "goOn(index, time, &output)",
-        "if Mutant.isOn(.silenceIsApproval) { hub.models[index].pendingApproval?.approval = "
+        _CORE + "Writes/ProposalQueue+Approval.swift", "func endSilence", "before",
+        "disown(model, pendingApproval.owner, &hub, time)",
+        "if Mutant.isOn(.silenceIsApproval) { model.pendingApproval?.approval = "
         ".givenFor(pendingApproval.fields) }",
     ),
     Place(
@@ -197,8 +202,8 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
         "if Mutant.isOn(.forgetOutcomes) { return nil }",
     ),
     Place(
-        _CORE + "Models/HubMachine+Renumbering.swift", "func endRenumbering", "before",
-        "endSessions(in: index, &output)",
+        _CORE + "Models/ModelPublisher+Renumbering.swift", "func endRenumbering", "before",
+        "endSessions(in: index, &hub, &output)",
         "if Mutant.isOn(.renumberSilently) { return }",
     ),
 ]

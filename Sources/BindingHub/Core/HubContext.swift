@@ -25,6 +25,7 @@ struct HubContext {
     epoch = birth.epoch
     startedAt = time.monotonic
     lastTick = time.monotonic
+    models.floor = birth.floor
     sessions = SessionTable(outcomeBytes: configuration.limits.chunkBytes / 2)
   }
 
@@ -44,6 +45,16 @@ struct HubContext {
     sessions.undo(models[index].pendingBatch.answers)
     models[index].dropBatch()
     models[index].forgetWriters()
+  }
+
+  /// Undoes the pending batch and asks its writers to send their proposals again.
+  mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
+    let model = models[index]
+    let answers = model.pendingBatch.answers
+    if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
+    model.isAppending = false
+    dropBatch(index)
+    for answer in answers { retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 
   // MARK: Sending

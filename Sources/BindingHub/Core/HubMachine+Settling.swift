@@ -5,7 +5,10 @@ extension HubMachine {
   /// Ends a drain. Puts one batch of decisions per model into `output.batches`, and sends the answers that need no
   /// store.
   package mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
-    if !sequencer.declared.isEmpty { recordDisagreements(&output) }
+    if !proposals.sequencer.declared.isEmpty {
+      reporter.disagreements.record(proposals.sequencer.declared, &output)
+      proposals.sequencer.declared.removeAll()
+    }
     handleWaitingJoins(time, &output)
     for index in hub.models.touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
@@ -14,32 +17,68 @@ extension HubMachine {
     while next < hub.models.touched.count {
       let index = hub.models.touched[next]
       next += 1
-      let isRecovered = finishRecovery(index, time)
-      let model = hub.models[index]
-      if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
-      if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
-        let batch = model.finishBatch(epoch: hub.epoch)
-        output.batches.append(batch)
-      } else if mayRenumber(index, time) {
-        renumber(index, &output)
-      }
-      answerJoins(index, time, &output)
-      if !isRecovered || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {
+      if settle(index, time, &output) {
         still.append(index)
       } else {
         hub.models.isSettled(index)
-        if model.sessions.isEmpty { removeIfGone(index) }
+        if hub.models[index].sessions.isEmpty { removeIfGone(index) }
       }
     }
     hub.models.keepTouched(still)
-    if !removals.waiting.isEmpty { removeWaiting(time, &output) }
-    sendCatchups(&output)
-    if !announcing.isEmpty { announceShares(&output) }
+    removals.send(presence, &hub, time, &output)
+    publisher.sendShares(&hub, &output)
     hub.sendOutcomes(&output)
-    sendReports(time, &output)
-    if !barriers.isEmpty { endBarriers(time, &output) }
-    if !verifications.isEmpty { endVerifications(time, &output) }
+    reporter.send(heartbeat: publisher.heads.number, &hub, time, &output)
+    publisher.endWaits(&hub, time, &output)
   }
+
+  /// Sends a model's decisions to the store, renumbers its fields, and answers its joins.
+  /// - Returns: whether it is to be settled again.
+  private mutating func settle(_ index: Int, _ time: HubTime, _ output: inout HubOutput) -> Bool {
+    let isRecovered = recovery.finish(index, &hub, time)
+    let model = hub.models[index]
+    if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
+    if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
+      let batch = model.finishBatch(epoch: hub.epoch)
+      output.batches.append(batch)
+    } else if mayRenumber(index, time) {
+      publisher.renumber(index, &hub, &output)
+    }
+    answerJoins(index, time, &output)
+    return !isRecovered || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
+  }
+
+  /// Settles decisions of an ephemeral model immediately, without the store.
+  private mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = hub.models[index]
+    guard model.ephemeral != nil, model.hasPendingBatch else { return }
+    stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
+    guard let storedIndex = model.counterpart else { return }
+    let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
+    let owner = field?.hasValue == true ? field?.origin.tag : nil
+    guard hub.models[storedIndex].owner != owner else { return }
+    hub.models[storedIndex].owner = owner
+    if proposals.ownerChanged(of: hub.models[storedIndex]) { goOn(storedIndex, time, &output) }
+  }
+
+  /// Whether the model may be renumbered now: every decision is stored and no recovery is under way or expected. A
+  /// deletion must not be forgotten while a peer may still offer the field.
+  private func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
+    let model = hub.models[index]
+    let isLate = model.ephemeral != nil || time.monotonic >= renumbersFrom
+    return isLate && model.isWorn(hub.configuration) && model.removal == nil && model.isSettled && !model.isBusy
+      && hub.models.hasTopics
+  }
+
+  /// Whether renumbering waits only for room in the store, or for the end of the time in which peers may offer
+  /// fields.
+  private func waitsToRenumber(_ model: ModelLog, _ time: HubTime) -> Bool {
+    time.monotonic < renumbersFrom && model.ephemeral == nil && model.isWorn(hub.configuration)
+  }
+
+  private var renumbersFrom: UInt64 { max(hub.storeFullUntil, recovery.isEarlyUntil(hub.configuration)) }
+
+  // MARK: The store's answers
 
   /// Handles the store's results. Stored batches are applied, published and acknowledged.
   /// - Parameters:
@@ -54,16 +93,16 @@ extension HubMachine {
       case .stored where batch.form == .removal:
         removed(batch, index, time, &output)
         continue
-      case .stored where batch.form != .ordinary: renumbered(batch, index, &output)
+      case .stored where batch.form != .ordinary: publisher.renumbered(batch, index, &hub, &output)
       case .stored: stored(batch, index, time, &output)
       case .moved(let others):
         hub.counters.movedBatches += 1
-        putOff(index)
+        hub.putOff(index)
         for other in others { apply(other, index, &output) }
       case .full:
         hub.counters.fullAppends += 1
         hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
-        putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: hub.configuration.fullMilliseconds))
+        hub.putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: hub.configuration.fullMilliseconds))
       case .unknown:
         hub.counters.unknownBatches += 1
         output.reload.append(batch.model)
@@ -75,14 +114,16 @@ extension HubMachine {
     finishDrain(time: time, into: &output)
   }
 
-  mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  private mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
     hub.counters.batches += 1
     hub.counters.commits += batch.version - batch.previous
     hub.counters.changes += UInt64(model.pendingBatch.touched.count)
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
     let pendingBatch = model.pendingBatch
-    if !catchups.isEmpty { recordChanges(pendingBatch.touched, in: model, after: batch.previous) }
+    if !publisher.catchups.isEmpty {
+      publisher.catchups.recordChanges(pendingBatch.touched, in: model, after: batch.previous)
+    }
     for (field, version) in pendingBatch.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
@@ -91,66 +132,106 @@ extension HubMachine {
     model.clearBatch()
     model.isAppending = false
     model.forgetWriters()
-    publish(batch, index, &output)
-  }
-
-  /// Undoes the pending batch and asks its writers to send their proposals again.
-  mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
-    let model = hub.models[index]
-    let answers = model.pendingBatch.answers
-    if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
-    model.isAppending = false
-    hub.dropBatch(index)
-    for answer in answers { hub.retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
+    publisher.publish(batch, index, &hub, &output)
   }
 
   /// Decides the proposals that waited for the store or for the owner.
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     hub.models.touch(index)
+    let model = hub.models[index]
     // The end of the drain renumbers the fields; waiting proposals name them by their present ids.
-    guard !hub.models[index].isAppending, !mayRenumber(index, time) else { return }
-    believeLate(index, time, &output)
+    guard !model.isAppending, !mayRenumber(index, time) else { return }
+    recovery.believeLate(model, &hub, &publisher, time, &output)
     raiseLastDecidedOfWaitingJoins(index, time)
     answerJoins(index, time, &output)
-    endCatchups(of: index, &output)
-    var waiting = hub.models[index].waiting[...]
-    if let pendingApproval = hub.models[index].pendingApproval {
-      guard let approval = pendingApproval.approval else { return }
-      hub.models[index].pendingApproval = nil
-      decideWaiting(pendingApproval.proposal, approval, of: mayRefuse(pendingApproval, approval), index, time, &output)
-    }
-    while hub.models[index].pendingApproval == nil, let next = waiting.popFirst() {
-      decideWaiting(next, nil, index, time, &output)
-    }
-    hub.models[index].waiting = Array(waiting)
+    publisher.catchups.finish(model, publisher.congested, &hub, &output)
+    proposals.decideWaiting(in: index, &hub, time, &output)
   }
 
-  /// The writer of a denied proposal. It is refused even when its session is gone: its peer may have resent it in a
-  /// later session, and a silent owner no longer owns the model.
-  private func mayRefuse(_ pending: PendingApproval, _ approval: Sequencer.Approval) -> Origin? {
-    guard case .denied = approval, hub.sessions.identities[pending.origin.tag] != nil else { return nil }
-    return pending.origin
+  /// Replaces a model by what the store has, after an append with an unknown result. The stored state wins over
+  /// every decision of this hub.
+  package mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
+    guard let index = hub.models.index(named: stored.model) else { return }
+    let model = hub.models[index]
+    if model.removal?.isUnderWay == true, stored.chunks.isEmpty, stored.batches.isEmpty {
+      removed(
+        .removal(of: model.id, record: model.records + 1, epoch: hub.epoch, version: model.version), index, time,
+        &output)
+      return finishDrain(time: time, into: &output)
+    }
+    hub.putOff(index)
+    keepRemoved(index, time, &output)
+    do throws(StoreError) {
+      try apply(stored, index, &output)
+    } catch {
+      output.failure = error
+      return
+    }
+    goOn(index, time, &output)
+    finishDrain(time: time, into: &output)
   }
 
-  private mutating func decideWaiting(
-    _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
-    _ time: HubTime, _ output: inout HubOutput
-  ) {
-    guard let origin = hub.sessions[proposal.session]?.identity ?? gone else { return }
-    let writer = hub.writer(origin, in: index)
-    let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
-      // The whole frame was parsed when it arrived.
-      var reader = WireReader(bytes)
-      guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
-        return .answered
+  /// Applies what other hubs have stored meanwhile. Compacted commits can no longer be published: the joined peers
+  /// get the head, and catch up.
+  private mutating func apply(
+    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
+  ) throws(StoreError) {
+    let model = hub.models[index]
+    let compacted = try ModelCompactor(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
+    guard compacted.record <= model.records else {
+      if !compacted.names.starts(with: model.fields.slots.lazy.map(\.name)) {
+        model.fields = FieldSlots()
+        model.renumber([])
+        publisher.endSessions(in: index, &hub, &output)
       }
-      for _ in 0...proposal.index { _ = try? proposals.next() }
-      return decide(proposals, origin, writer, proposal.session, index, time, approval: approval)
+      try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      publisher.heads.add(index)
+      publisher.announcer.announceFirstCommit(of: model, &hub, &output)
+      return
     }
-    switch decided {
-    case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
-    case .waits: break
-    case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
-    }
+    for batch in stored.batches where batch.record > model.records { apply(batch, index, &output) }
+  }
+
+  /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
+  private mutating func apply(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
+    hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
+    publisher.publish(batch, index, &hub, &output)
+  }
+
+  // MARK: Removed models
+
+  private mutating func removeIfGone(_ index: Int) {
+    if removals.removeIfGone(index, presence, &hub) { remove(index) }
+  }
+
+  /// The store has removed a model. Joins that arrived meanwhile make a new one.
+  private mutating func removed(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let joins = removals.end(hub.models[index]) ?? []
+    hub.models.floor.raise(over: batch)
+    hub.counters.removedModels += 1
+    recovery.recordRemoved(batch.model, &hub)
+    remove(index)
+    for (session, join) in joins { joinModel(join, session, time, &output) }
+  }
+
+  /// Keeps a model whose removal was not stored.
+  private mutating func keepRemoved(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    guard let joins = removals.end(hub.models[index]) else { return }
+    hub.models.touch(index)
+    for (session, join) in joins { joinModel(join, session, time, &output) }
+  }
+
+  /// Removes a model from memory. Its topic is never reused; its index is.
+  private mutating func remove(_ index: Int) {
+    let model = hub.models[index]
+    hub.models.remove(index)
+    for writer in model.writers { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
+    if let maker = model.maker { hub.sessions.identities[maker]?.made -= 1 }
+    publisher.forget(index)
+    guard model.ephemeral != nil, let stored = model.counterpart else { return }
+    presence.forget(index)
+    (hub.models[stored].counterpart, hub.models[stored].owner) = (nil, nil)
+    hub.models.touch(stored)
   }
 }

@@ -7,43 +7,13 @@ package import BindingProtocol
 /// published or acknowledged before it is stored (R1).
 package struct HubMachine {
   var hub: HubContext
-  var tailProven: Bool
-  var sequencer: Sequencer
-  var removals = Removals()
-  /// The indices of the ephemeral models, which each heartbeat visits.
-  var ephemeralModels: [Int] = []
-  var returning: Set<Returning> = []
-  /// Models whose head goes out with the next heartbeats.
-  var recentlyChanged: Set<Int> = []
-  /// Heads that this heartbeat still has to publish, how many go at once, and when the next go.
-  var headsDue: ArraySlice<Int> = []
-  var headsAtOnce = 0
-  var nextHeads = UInt64.max
-  /// Congested request connections, with the models whose messages they missed.
-  var congestedConnections: [ConnectionID: Set<Topic>] = [:]
-  /// Catch-ups that are not finished.
-  var catchups: [CatchupStream] = []
-  /// Joins that wait for their turn, by session; their number; and how many joins this turn has handled.
-  var waitingJoins: [WaitingJoins] = []
-  var waitingJoinCount = 0
-  var joinsHandled = 0
-  /// Prefixes whose models have not all been announced.
-  var announcing: [Announcing] = []
-  var questions = Questions()
-  var heartbeatNumber: UInt64 = 0
-  var nextHeartbeat: UInt64
-  /// When the current epoch began, or, for an older epoch, when the hub started.
-  var epochBegan: UInt64
-  var random: UInt64
-  /// The token of the last approval request.
-  var lastToken: UInt32 = 0
-  var believedPeerAhead = false
-  var barriers = Barriers()
-  var verifications: [Verification] = []
-  var disagreements = Disagreements()
-  /// The transport's counters and the store's status, for status reports.
-  var transportCounters = TransportCounters()
-  var store = StoreStatus()
+  var proposals: ProposalQueue
+  var joins = JoinQueue()
+  var publisher: ModelPublisher
+  var presence = PresenceTable()
+  var recovery: RecoveryCoordinator
+  var removals = ModelRemovals()
+  var reporter = StatusReporter()
 
   /// Creates a hub with no models; `restore` adds those that the store has.
   /// - Parameters:
@@ -53,53 +23,48 @@ package struct HubMachine {
   ///   - epochSeed: random bits for the number of a later epoch.
   package init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     hub = HubContext(configuration: configuration, birth: birth, time: time)
-    tailProven = birth.tailProven
-    sequencer = Sequencer(
-      limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes)
-    nextHeartbeat = time.monotonic + UInt64(configuration.heartbeatMilliseconds)
-    epochBegan = time.monotonic
-    random = epochSeed
-    removals.floor = birth.floor
-    removals.recoveredBefore = RecoveryPoint(epoch: birth.floor.epoch, version: birth.floor.version)
+    proposals = ProposalQueue(
+      Sequencer(limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes))
+    publisher = ModelPublisher(configuration, time: time)
+    recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
   }
 
   /// Restores a stored model. Must precede every other call.
   /// - Throws: `StoreError` when the stored bytes cannot be read.
   package mutating func restore(_ stored: StoredModel) throws(StoreError) {
     let index = hub.models.make(stored.model, from: .none)
-    try hub.models[index].restore(stored, recentLimit: hub.configuration.recentCommits)
+    let model = hub.models[index]
+    try model.restore(stored, recentLimit: hub.configuration.recentCommits)
     // Computed now, not while a peer waits: a million fields take a while.
-    _ = hub.models[index].fields.digest()
-    hub.sessions.writersBefore.formUnion(hub.models[index].writers.lazy.map(\.origin.tag))
-    if hub.models[index].records > 0, hub.models[index].lastEpoch != hub.epoch {
-      hub.models[index].storedFrom = RecoveryPoint(
-        epoch: hub.models[index].lastEpoch, version: hub.models[index].version)
+    _ = model.fields.digest()
+    hub.sessions.writersBefore.formUnion(model.writers.lazy.map(\.origin.tag))
+    if model.records > 0, model.lastEpoch != hub.epoch {
+      model.storedFrom = RecoveryPoint(epoch: model.lastEpoch, version: model.version)
     }
-    if hub.models[index].fields.valueCount == 0 || isWorn(hub.models[index]) { hub.models.touch(index) }
+    if model.fields.valueCount == 0 || model.isWorn(hub.configuration) { hub.models.touch(index) }
   }
-
-  /// What was received, refused, dropped and repaired since the start.
-  package var counters: HubCounters { hub.counters }
 
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
-    var deadline = min(nextHeartbeat, nextHeads, hub.sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
-    for verification in verifications { deadline = min(deadline, verification.deadline) }
+    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline)
     if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
     for index in hub.models.touched {
-      if let recovery = hub.models[index].recovery {
-        deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: hub.configuration.recoveryQuietMilliseconds))
+      let model = hub.models[index]
+      if let recovery = model.recovery {
+        let quiet = hub.configuration.recoveryQuietMilliseconds
+        deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: quiet))
       }
-      if let pendingApproval = hub.models[index].pendingApproval { deadline = min(deadline, pendingApproval.answerBy) }
-      for session in hub.models[index].waitingJoins {
-        if let join = hub.sessions.join(of: session, in: hub.models[index].topic) {
-          deadline = min(deadline, join.subscribeBy)
-        }
+      if let pendingApproval = model.pendingApproval { deadline = min(deadline, pendingApproval.answerBy) }
+      for session in model.waitingJoins {
+        if let join = hub.sessions.join(of: session, in: model.topic) { deadline = min(deadline, join.subscribeBy) }
       }
     }
     return deadline
   }
+
+  /// Whether the end of another drain would send more.
+  package var isStreaming: Bool { !joins.isEmpty || publisher.isStreaming(hub.sessions) }
 
   // MARK: Input
 
@@ -122,15 +87,16 @@ package struct HubMachine {
         self.hello(hello, header.session, connection, time, &output)
       case .status:
         try reader.end()
-        askReport(header.session, connection, &output)
+        reporter.ask(header.session, connection, &hub, &output)
       case .verify:
         let wanted = try Verify(from: &reader)
         try reader.end()
-        verify(wanted, header.session, connection, time, &output)
+        publisher.verifications.begin(wanted, header.session, connection, &hub, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
         switch header.kind {
-        case .propose: try propose(ProposalCursor(reader), frame, header.session, time, &output)
+        case .propose:
+          try proposals.receive(ProposalCursor(reader), frame, header.session, &hub, time, &output)
         case .join: handle(try Join.all(from: &reader), header.session, time, &output)
         default:
           try handle(PeerMessage(header.kind, from: &reader), header.session, time, &output)
@@ -139,6 +105,38 @@ package struct HubMachine {
     } catch {
       refuse(error, session: PeerHeader.session(ofFrame: frame), connection, time, &output)
     }
+  }
+
+  /// Refuses a message of several frames, of which the transport kept the first.
+  mutating func refuseFrames(
+    beginningWith first: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime,
+    into output: inout HubOutput
+  ) {
+    hub.counters.framesReceived += 1
+    let problem = WireError(
+      message: "message", place: "frames", problem: "there are several; a message has one frame")
+    refuse(problem, session: PeerHeader.session(ofFrame: first), connection, time, &output)
+  }
+
+  /// Does everything that depends on time: heartbeats and heads, leases, joins without a subscription, recoveries
+  /// and silent owners.
+  package mutating func tick(time: HubTime, into output: inout HubOutput) {
+    let now = time.monotonic
+    // R16: after a long pause of this hub, a peer's silence does not count.
+    if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) { hub.sessions.renewAll(now: now) }
+    hub.lastTick = now
+    if publisher.beat(&hub, time, &output) {
+      presence.publishAll(&hub, time)
+      presence.endReturns(&hub, time)
+      if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now) }
+    }
+    publisher.heads.publishDue(&hub, time, &output)
+    for id in hub.sessions.expired(now: now) {
+      hub.counters.expiredLeases += 1
+      end(id, time, forgetting: false, &output)
+    }
+    for index in hub.models.touched where proposals.endSilence(of: index, &hub, time) { goOn(index, time, &output) }
+    finishDrain(time: time, into: &output)
   }
 
   private mutating func handle(
@@ -155,15 +153,16 @@ package struct HubMachine {
     case .askHeads: answerHeads(session, &output)
     case .ping(let ping):
       hub.send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
-    case .offer(let offer): receive(offer, session)
-    case .approval(let approval): handle(approval, session, time, &output)
+    case .offer(let offer): recovery.receive(offer, session, &hub)
+    case .approval(let approval):
+      if let index = proposals.receive(approval, session, &hub) { goOn(index, time, &output) }
     case .awaitApplied where hub.sessions[session]?.reports == false,
       .report where hub.sessions[session]?.reports == false:
       throw WireError(
         message: message.kind.name.description, place: "kind",
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
-    case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
-    case .report(let entries): self.handle(entries, session, &output)
+    case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
+    case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
     case .hello, .join, .propose, .status, .verify: break
     }
   }
@@ -218,6 +217,12 @@ extension HubMachine {
 
   /// The current epoch of the log.
   package var epoch: Epoch { hub.epoch }
+
+  /// What was received, refused, dropped and repaired since the start.
+  package var counters: HubCounters { hub.counters }
+
+  /// The status that `bindhub status` shows.
+  package func statusJSON(time: HubTime) -> JSON { reporter.json(heartbeat: publisher.heads.number, hub, time) }
 
   /// The id of the model that has this topic; nil: none.
   package func modelID(of topic: Topic) -> String? { hub.models.index(of: topic).map { hub.models[$0].id } }

@@ -125,8 +125,8 @@ final class HubLoop {
           isStopping = true
         }
       }
-      machine.transportCounters = transport.counters
-      machine.store = storeWorker.status
+      machine.reporter.transport = transport.counters
+      machine.reporter.store = storeWorker.status
       transport.drain(&machine, after: poller, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }

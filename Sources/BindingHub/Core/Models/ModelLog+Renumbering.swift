@@ -6,6 +6,13 @@ extension ModelLog {
   /// default is not written again.
   var spareNames: Int { max(0, fields.count - fields.valueCount - storedRules.rules.count - 1) }
 
+  /// Whether it has enough names of deleted fields to give them back.
+  func isWorn(_ configuration: HubConfiguration) -> Bool {
+    let limit = configuration.limits.maxModelFields
+    if let most = configuration.maxDeletedNames { return spareNames >= max(most, 1) }
+    return fields.count >= limit * 3 / 4 && spareNames >= max(limit / 8, 1)
+  }
+
   /// The ids of the fields that remain.
   var idsToKeep: [FieldID] {
     (0..<FieldID(fields.count)).filter { id in

@@ -11,6 +11,11 @@ extension ModelLog {
   /// The model's epoch, where `epoch` is that of the log: an ephemeral model has its own.
   func epoch(ifStored epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
 
+  /// What the model's followers compare theirs with, where `epoch` is that of the log.
+  func head(ifStored epoch: Epoch) -> Head {
+    Head(epoch: self.epoch(ifStored: epoch), version: version, digest: fields.digest())
+  }
+
   /// Whether no decision is possible now: a batch is being stored, or the owner is being asked.
   var isBusy: Bool { isAppending || pendingApproval != nil }
 

@@ -39,8 +39,6 @@ final class ModelLog {
   @exclusivity(unchecked) private(set) var seating: UInt64
   /// Sessions whose join waits for a subscription, a recovery or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
-  /// The heartbeats that still have to publish the head (R7).
-  @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
   /// A writer with unconfirmed outcomes was forgotten here for want of room, but not in the store.
   @exclusivity(unchecked) var hasForgottenWriter = false

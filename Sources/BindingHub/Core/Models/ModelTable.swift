@@ -9,6 +9,9 @@ struct ModelTable: RandomAccessCollection {
   /// Free indices, and those that may still be referred to until the next heartbeat.
   private var free: [Int] = []
   private var freed: [Int] = []
+  /// Where the log of a new model begins: beyond all removed ones. Ephemeral models have an epoch of their own.
+  var floor = LogFloor.none
+  private(set) var ephemeralFloor: Version = 0
   /// Models to settle: a decision was made, a join waits, or an answer is due.
   private(set) var touched: [Int] = []
   private var isTouched: [Bool] = []
@@ -54,8 +57,10 @@ struct ModelTable: RandomAccessCollection {
   }
 
   mutating func remove(_ index: Int) {
-    byName[logs[index].id] = nil
-    topics.release(logs[index].topic)
+    let model = logs[index]
+    byName[model.id] = nil
+    topics.release(model.topic)
+    if model.ephemeral != nil { ephemeralFloor = Swift.max(ephemeralFloor, model.version) }
     logs[index] = removed
     freed.append(index)
   }
@@ -73,6 +78,12 @@ struct ModelTable: RandomAccessCollection {
   }
 
   // MARK: Settling
+
+  /// A session has left the model, or an identity was forgotten: the end of the drain checks whether the model is
+  /// gone.
+  mutating func touchIfLeft(_ index: Int) {
+    if logs[index].sessions.isEmpty, !isRemoved(index) { touch(index) }
+  }
 
   mutating func touch(_ index: Int) {
     guard !isTouched[index] else { return }

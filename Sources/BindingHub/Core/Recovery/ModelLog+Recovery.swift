@@ -30,6 +30,11 @@ extension ModelLog {
     return (count + deleted, isComplete)
   }
 
+  /// The peer that was asked for its replica is gone, or joins again.
+  func giveUpOffer(of session: SessionID) {
+    if let point = recovery?.forget(session) { asked.withdraw(at: point) }
+  }
+
   func recordBroughtBack(_ field: FieldID, from point: RecoveryPoint) {
     broughtBack.record(field, at: fields[field].version, from: point)
   }

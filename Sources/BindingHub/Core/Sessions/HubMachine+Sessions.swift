@@ -38,12 +38,12 @@ extension HubMachine {
         }
       }
       // Its fields in ephemeral models stay: the same identity continues.
-      awaitReturn(of: tag, after: earlier)
+      presence.awaitReturn(of: tag, after: earlier, &hub)
       end(earlier, time, forgetting: false, releasing: false, &output)
     }
     if let limit = sessionLimit(reachedOn: connection) {
       hub.counters.sessionsRefused += 1
-      release(tag, time)
+      presence.release(tag, &hub, time)
       hub.error(.tooManySessions, limit, id, connection, &output)
       return
     }
@@ -58,12 +58,12 @@ extension HubMachine {
         reportsEarlier: hello.capabilities.contains(Capability.recovery)))
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
-    forgetIdentities(now: time.monotonic)
+    hub.forgetIdentitiesPastLimit()
     let wasKnown = known?.hasReceivedWelcome ?? false
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: hub.logID, epoch: hub.epoch,
       knewIdentity: wasKnown || hub.sessions.writersBefore.contains(tag),
-      mayAskOffers: hub.configuration.recovery && !tailProven,
+      mayAskOffers: recovery.mayAsk(hub.configuration),
       durability: hub.configuration.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
@@ -101,9 +101,10 @@ extension HubMachine {
     _ id: SessionID, _ time: HubTime, forgetting: Bool = true, releasing: Bool = true, _ output: inout HubOutput
   ) {
     guard let session = hub.sessions.remove(id) else { return }
-    forgetWaiting(id)
-    if releasing { release(session.identity.tag, time) }
-    if !hasSession(on: session.connection) { congestedConnections[session.connection] = nil }
+    joins.forget(id)
+    publisher.announcer.forget(id)
+    if releasing { presence.release(session.identity.tag, &hub, time) }
+    if !hasSession(on: session.connection) { publisher.congested.forget(session.connection) }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { hub.sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
@@ -111,66 +112,23 @@ extension HubMachine {
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     if releasing {
       hub.sessions.identities[tag]?.presentSince.removeAll()
-      for topic in session.joins.keys.sorted() { publishDeparture(from: topic, time) }
-    }
-    guard forgetting, let identity = hub.sessions.identities[tag] else { return }
-    guard identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else { return }
-    // A peer that left does not return; the store keeps all other last decided numbers and ages them itself.
-    output.forgotten.insert(tag)
-    forget(tag)
-  }
-
-  /// Whether an identity has confirmed all its outcomes in a model.
-  private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
-    hub.models[index].knownWriter(tag).map { writer in hub.models[index].withWriter(writer) { $0.isConfirmed } } ?? true
-  }
-
-  /// Forgets an identity and its last decided numbers. A later hello of it is welcomed as unknown.
-  private mutating func forget(_ tag: Tag) {
-    guard let identity = hub.sessions.identities.removeValue(forKey: tag) else { return }
-    hub.sessions.writersBefore.remove(tag)
-    hub.counters.forgottenIdentities += 1
-    for index in identity.models {
-      hub.models[index].forget([tag])
-      touchIfLeft(index)
-    }
-  }
-
-  /// R11: identities without a session are forgotten after a week, or, past `maxIdentities`, the oldest first.
-  private mutating func forgetIdentities(now: UInt64) {
-    guard hub.sessions.identities.count > hub.configuration.maxIdentities else { return }
-    let idle = hub.sessions.identities.filter { $0.value.session == nil }.sorted {
-      $0.value.lastSeen < $1.value.lastSeen
-    }
-    for (tag, identity) in idle.prefix(hub.sessions.identities.count - hub.configuration.maxIdentities) {
-      // An identity without a last decided number cannot have had a decision.
-      if !identity.models.isEmpty || hub.sessions.writersBefore.contains(tag) {
-        hub.sessions.evictedLastSeen = max(hub.sessions.evictedLastSeen ?? 0, identity.lastSeen)
+      for topic in session.joins.keys.sorted() {
+        if let index = hub.models.index(of: topic) { presence.publishChange(in: index, &hub, time) }
       }
-      // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the
-      // model stays.
-      for index in identity.models where !isConfirmed(tag, in: index) { hub.models[index].hasForgottenWriter = true }
-      forget(tag)
     }
+    // A peer that left does not return; the store keeps all other last decided numbers and ages them itself.
+    if forgetting, hub.forgetIfConfirmed(tag) { output.forgotten.insert(tag) }
   }
 
-  mutating func forgetOldIdentities(now: UInt64) {
-    let old = hub.sessions.identities.filter {
-      $0.value.session == nil && now > $0.value.lastSeen + hub.configuration.identityMilliseconds
-    }
-    for tag in old.keys { forget(tag) }
-  }
-
-  mutating func forget(_ session: SessionID, in topic: Topic) {
+  private mutating func forget(_ session: SessionID, in topic: Topic) {
     guard let index = hub.models.index(of: topic) else { return }
-    hub.models[index].sessions.remove(session)
-    hub.models[index].routed.remove(session)
-    hub.models[index].waitingJoins.removeAll { $0 == session }
-    endCatchup(of: session, in: hub.models[index])
-    giveUpOffer(of: session, hub.models[index])
-    if !barriers.isEmpty { barriers.forget(session, in: index) }
-    for position in verifications.indices { verifications[position].forget(session, in: index) }
-    touchIfLeft(index)
+    let model = hub.models[index]
+    model.sessions.remove(session)
+    model.routed.remove(session)
+    model.waitingJoins.removeAll { $0 == session }
+    model.giveUpOffer(of: session)
+    publisher.forget(session, in: index, model)
+    hub.models.touchIfLeft(index)
   }
 
   /// Whether any session is open on this request connection.
@@ -182,25 +140,19 @@ extension HubMachine {
     guard isJoined == true, let index = hub.models.index(of: topic), let tag = hub.sessions[session]?.identity.tag
     else { return }
     hub.sessions.identities[tag]?.presentSince[topic] = nil
-    release(tag, in: index, time)
-    publishDeparture(from: topic, time)
-  }
-
-  /// A session has left a model, or no longer follows its presence.
-  private mutating func publishDeparture(from topic: Topic, _ time: HubTime) {
-    guard let index = hub.models.index(of: topic) else { return }
-    let stored = hub.models[index].ephemeral == nil ? index : hub.models[index].counterpart
-    if let stored { publishPresence(ofModelAt: stored, time) }
+    presence.release(tag, in: index, &hub, time)
+    presence.publishChange(in: index, &hub, time)
   }
 
   mutating func confirm(_ alive: Alive, _ id: SessionID) {
     guard let tag = hub.sessions[id]?.identity.tag else { return }
     for entry in alive.entries {
       guard let index = hub.models.index(of: entry.topic) else { continue }
-      recordApplied(entry, index, id)
+      // It names no epoch: once this start has begun another one, an old report cannot be told from a new one.
+      if !recovery.hasBegunEpoch { publisher.recordApplied(entry, index, id, &hub) }
       guard let writer = hub.models[index].knownWriter(tag) else { continue }
       hub.models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.lastStored)) }
-      touchIfLeft(index)
+      hub.models.touchIfLeft(index)
     }
   }
 
@@ -209,10 +161,8 @@ extension HubMachine {
   /// A request connection is gone. Its sessions remain until their leases end, so that their peers can say hello on
   /// another one.
   package mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
-    congestedConnections[connection] = nil
-    questions.forget(connection)
-    catchups.removeAll { hub.sessions[$0.catchup.session]?.connection == connection }
-    verifications.removeAll { $0.connection == connection }
+    publisher.forget(connection, hub.sessions)
+    reporter.forget(connection)
     for id in hub.sessions.byConnection[connection] ?? [] {
       for topic in hub.sessions[id].map({ Array($0.joins.keys) }) ?? [] {
         if let index = hub.models.index(of: topic) { hub.models[index].routed.remove(id) }
@@ -266,6 +216,23 @@ extension HubMachine {
 
   private mutating func touchIfWaiting(_ topic: Topic) {
     if let index = hub.models.index(of: topic), !hub.models[index].waitingJoins.isEmpty { hub.models.touch(index) }
+  }
+
+  // MARK: Congestion
+
+  /// A message with a model's commits or head was not sent, because the connection is congested.
+  package mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
+    publisher.congested.leftOut(frame, for: connection, &hub)
+  }
+
+  /// A connection is congested: its catch-ups pause until it is writable.
+  package mutating func becameCongested(_ connection: ConnectionID) {
+    if hasSession(on: connection) { publisher.congested.add(connection) }
+  }
+
+  /// The messages that waited for a connection have left.
+  package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
+    publisher.congested.becameWritable(connection, &hub, &output)
   }
 
   /// Tells every session that the hub is going down.

@@ -43,6 +43,8 @@ struct Seat {
   var writer: Int
   /// The model's `seating` when the seat was found.
   var seating: UInt64
+
+  func isValid(in index: Int, _ log: ModelLog) -> Bool { model == index && seating == log.seating }
 }
 
 /// A session's membership in a model, with the join that is not answered yet, if any.
@@ -143,6 +145,14 @@ struct SessionTable {
   func join(of id: SessionID, in topic: Topic) -> JoinRecord? {
     guard let index = records.index(forKey: id) else { return nil }
     return records.values[index].joins[topic]
+  }
+
+  /// A model has another topic: its identities were present since the same time.
+  mutating func changeTopic(_ old: Topic, to new: Topic) {
+    for tag in Array(identities.keys) {
+      guard let since = identities[tag]?.presentSince.removeValue(forKey: old) else { continue }
+      identities[tag]?.presentSince[new] = since
+    }
   }
 
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {

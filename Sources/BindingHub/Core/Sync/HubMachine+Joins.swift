@@ -1,11 +1,39 @@
 import BindingProtocol
 
+/// Joins: from the frame to the answer.
 extension HubMachine {
-  mutating func join(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+  /// Handles the joins of a well-formed frame. A join with an invalid name is refused on its own.
+  mutating func handle(
+    _ joins: [(join: Join, fault: WireError?)], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    let valid = joins.filter { $0.fault == nil }.map(\.join)
+    for join in self.joins.add(valid, of: session) { self.join(join, session, time, &output) }
+    while self.joins.isOverfull, let share = self.joins.next() { handle(share, time, &output) }
+    for case (let join, let fault?) in joins {
+      guard let connection = hub.sessions[session]?.connection else { return }
+      hub.counters.joins += 1
+      hub.counters.modelsRefused += 1
+      // The text begins with the join's name: the peer sees which join was refused.
+      hub.error(
+        fault.code, "\(PrintedText.escaped(join.name)): \(fault.problem)", session, connection, isFatal: false, &output)
+    }
+  }
+
+  /// Handles one turn's share of the waiting joins.
+  mutating func handleWaitingJoins(_ time: HubTime, _ output: inout HubOutput) {
+    while let share = joins.nextOfTurn() { handle(share, time, &output) }
+    joins.endTurn()
+  }
+
+  private mutating func handle(_ share: JoinQueue.Share, _ time: HubTime, _ output: inout HubOutput) {
+    for next in share.joins { join(next, share.session, time, &output) }
+  }
+
+  private mutating func join(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     hub.counters.joins += 1
     if let tag = hub.sessions[session]?.identity.tag { hub.sessions.identities[tag]?.hasReceivedWelcome = true }
     switch join.form {
-    case .prefix: joinPrefix(join, session, &output)
+    case .prefix: publisher.announcer.join(join, session, &hub, &output)
     case .model: joinModel(join, session, time, &output)
     }
   }
@@ -13,22 +41,18 @@ extension HubMachine {
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: holding it across the change below would copy all joins each time.
     guard let (identity, connection) = hub.sessions.with(session, { ($0.identity, $0.connection) }) else { return }
-    if let going = indexOfRemoval(join.name) {
-      hub.models[going].removal?.joins.append((session, join))
-      return
-    }
+    if removals.keep(join, of: session, &hub) { return }
     let index: Int
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
         index = known
       } else {
-        index = try makeModelIfRoom(join.name, for: identity.tag)
+        index = try makeModel(join.name, for: identity.tag)
       }
     } catch {
       hub.counters.modelsRefused += 1
       // The text begins with the model's name: the peer sees which join was refused.
-      hub.error(
-        .overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
+      hub.error(.overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
       return
     }
     let model = hub.models[index]
@@ -49,20 +73,61 @@ extension HubMachine {
     }
     hub.sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
-    endCatchup(of: session, in: model)
+    publisher.catchups.end(in: model, of: session)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
     hub.send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
       &output)
-    believeIfAhead(join, session, model, &output)
-    askForOffer(join, session, model, time, &output)
+    recovery.believeIfAhead(join, session, model, &hub, &publisher, &output)
+    recovery.askForOffer(join, session, model, &hub, time, &output)
     if let writer = model.knownWriter(identity.tag) {
       model.withWriter(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
     raiseLastDecided(join, identity, index, time)
     hub.models.touch(index)
-    if let stored = model.ephemeral == nil ? index : model.counterpart { publishPresence(ofModelAt: stored, time) }
+    presence.publishChange(in: index, &hub, time)
   }
+
+  /// Makes the model that a join names.
+  /// - Throws: `Refusal` when the hub has no room for one more.
+  private mutating func makeModel(_ id: String, for maker: Tag) throws(Refusal) -> Int {
+    let stored = Names.isEphemeral(id) ? Names.model(ofEphemeral: id) : id
+    let storedIndex = hub.models.index(named: stored)
+    // An ephemeral model may need its stored model made too.
+    let count = Names.isEphemeral(id) && storedIndex == nil ? 2 : 1
+    let (present, limit) = (hub.models.namedCount, hub.configuration.limits.maxModels)
+    guard present + count <= limit else {
+      throw Refusal(
+        .modelFull,
+        "there are \(present) models; maxModels is \(limit). Delete some that nobody needs, and leave them")
+    }
+    let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
+    let made = hub.sessions.identities[maker]?.made ?? 0
+    guard made < share || limit < HubMachine.fewModels else {
+      throw Refusal(
+        .modelFull,
+        "this peer has made \(made) models; maxModelsPerPeer is \(share). Delete some that nobody needs, and leave them"
+      )
+    }
+    guard hub.models.hasTopics else { throw Refusal(.modelFull, "no topic is left. Start the hub again") }
+    var index = storedIndex ?? makeStored(stored)
+    if Names.isEphemeral(id) { index = presence.makeModel(id, of: index, &hub) }
+    hub.models[index].maker = maker
+    hub.sessions.identities[maker]?.made += 1
+    return index
+  }
+
+  /// A hub limited to fewer models than this lets one peer make all of them.
+  private static let fewModels = 1_000
+
+  /// Makes a model without commits.
+  private mutating func makeStored(_ id: String) -> Int {
+    let index = hub.models.make(id, from: hub.models.floor)
+    hub.models[index].storedFrom = recovery.knownPoint(ofNew: id, hub.epoch, hub.models.floor)
+    return index
+  }
+
+  // MARK: Last decided numbers
 
   /// R8: last decided numbers never go back, whatever this hub has lost. Nothing is decided while a batch is being
   /// stored; `raiseLastDecidedOfWaitingJoins` then raises the number before the join is answered.
@@ -91,68 +156,6 @@ extension HubMachine {
         let identity = hub.sessions.with(id, { $0.identity })
       else { continue }
       raiseLastDecided(join, identity, index, time)
-    }
-  }
-
-  /// R8: a peer ahead in the current epoch proves that acknowledged commits are missing here. Believed once per
-  /// start.
-  private mutating func believeIfAhead(
-    _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
-  ) {
-    guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,
-      join.version <= RecoveryPoint.lastVersion
-    else { return }
-    guard !model.isAppending else {
-      hub.sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
-      return
-    }
-    believe(&output)
-  }
-
-  /// Believes peers that were ahead while a batch was being stored: that batch was decided on a lost tail.
-  mutating func believeLate(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = hub.models[index]
-    for id in model.waitingJoins {
-      guard let record = hub.sessions[id]?.joins[model.topic], let version = record.aheadOf, let join = record.open
-      else {
-        continue
-      }
-      hub.sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
-      if join.epoch == hub.epoch, !believedPeerAhead {
-        believe(&output)
-        model.storedFrom = RecoveryPoint(epoch: join.epoch, version: version)
-      }
-      askForOffer(join, id, model, time, &output)
-    }
-  }
-
-  /// Begins a new epoch of the log, once per start.
-  private mutating func believe(_ output: inout HubOutput) {
-    guard !believedPeerAhead else { return }
-    believedPeerAhead = true
-    epochBegan = hub.lastTick
-    hub.counters.newEpochs += 1
-    tailProven = false
-    // SplitMix64 of the given seed: the machine has no source of randomness of its own.
-    random &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = random
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    mixed ^= mixed >> 31
-    for model in hub.models where model.version > 0 && model.ephemeral == nil {
-      model.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
-    }
-    recoverNoRemoved()
-    hub.epoch = (hub.epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
-    hub.epoch = hub.epoch
-    output.newEpoch = hub.epoch
-    endBarriersOfOldEpoch(&output)
-    for index in hub.models.indices where hub.models[index].ephemeral == nil {
-      hub.models[index].asked = AskedReplicas()
-      // Decisions that are not stored belong to the epoch that has ended; their peers resend the proposals.
-      if !hub.models[index].isAppending { hub.dropBatch(index) }
-      if hub.models[index].version > 0 { recentlyChanged.insert(index) }
-      hub.models[index].headsLeft = 3
     }
   }
 
@@ -207,21 +210,21 @@ extension HubMachine {
       hub.counters.foldedCommits += model.version - min(model.version, join.version)
     case .snapshot: hub.counters.snapshots += 1
     }
+    let lastDecided = model.lastStored(of: tag)
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
-      digest: model.fields.digest(), lastDecided: lastDecided(of: tag, in: model), delivery: delivery,
-      follows: catchup.follows,
+      digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: catchup.follows,
       model: model.id)
     hub.send(.joined(joined), to: id, &output)
-    if catchup.follows != .nothing { catchups.append(CatchupStream(catchup: catchup)) }
+    if catchup.follows != .nothing { publisher.catchups.add(catchup) }
   }
 
   mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {
     hub.counters.headRequests += 1
     guard let session = hub.sessions[id] else { return }
     let heads = session.joins.keys.sorted().compactMap { topic in
-      hub.models.index(of: topic).map {
-        ModelHead(topic: topic, version: hub.models[$0].version, digest: hub.models[$0].fields.digest())
+      hub.models.index(of: topic).map { index in
+        ModelHead(topic: topic, version: hub.models[index].version, digest: hub.models[index].fields.digest())
       }
     }
     // The epoch of ephemeral models is understood.

@@ -11,7 +11,7 @@ struct Disagreements {
     let version: Version
     let differences: [RuleDifference]
   }
-  private(set) var entries: [Entry] = []
+  private var entries: [Entry] = []
   private var reported: Set<String> = []
 
   /// The most entries, and the most fields of one.
@@ -19,7 +19,9 @@ struct Disagreements {
   private static let mostFields = 20
 
   /// - Returns: whether this is new for the peer's name and model. A restarted peer is not reported again.
-  mutating func record(_ origin: Origin, _ model: String, _ version: Version, _ differences: [RuleDifference]) -> Bool {
+  private mutating func record(_ origin: Origin, _ model: String, _ version: Version, _ differences: [RuleDifference])
+    -> Bool
+  {
     entries.removeAll { $0.tag == origin.tag && $0.model == model }
     if entries.count >= Self.most { entries.removeFirst() }
     entries.append(
@@ -29,38 +31,26 @@ struct Disagreements {
     if reported.count >= 4 * Self.most { reported.removeAll() }
     return reported.insert("\(model) \(origin.name) \(differences.words)").inserted
   }
-}
 
-/// A description proposed for a model that already has one.
-struct Declared {
-  let origin: Origin
-  let model: ModelLog
-  let value: FieldValue
-}
-
-extension HubMachine {
   /// Compares the descriptions proposed in this drain with the existing ones.
-  mutating func recordDisagreements(_ output: inout HubOutput) {
-    for declared in sequencer.declared {
+  mutating func record(_ proposed: [Declared], _ output: inout HubOutput) {
+    for declared in proposed {
       let model = declared.model
       guard let slot = model.storedDescription, let present = slot.fieldValue,
         let rules = present.bytes.withUnsafeBytes({ try? ModelRules(describedBy: $0) }),
         let theirs = declared.value.bytes.withUnsafeBytes({ try? ModelRules(describedBy: $0) })
       else { continue }
       let differences = theirs.differences(from: rules)
-      guard !differences.isEmpty,
-        disagreements.record(declared.origin, model.id, slot.version, differences)
-      else { continue }
+      guard !differences.isEmpty, record(declared.origin, model.id, slot.version, differences) else { continue }
       output.notices.append(
         .declaredOtherwise(peer: declared.origin.fullName, model: model.id, differences: differences))
     }
-    sequencer.declared.removeAll()
   }
 
   /// The disagreements of connected peers, for the status.
-  var disagreementsJSON: JSON {
+  func json(_ hub: HubContext) -> JSON {
     .array(
-      disagreements.entries.compactMap { entry in
+      entries.compactMap { entry in
         guard hub.sessions.identities[entry.tag]?.session != nil, let index = hub.models.index(named: entry.model),
           hub.models[index].storedDescription?.version == entry.version
         else { return nil }
@@ -76,6 +66,13 @@ extension HubMachine {
         ])
       })
   }
+}
+
+/// A description proposed for a model that already has one.
+struct Declared {
+  let origin: Origin
+  let model: ModelLog
+  let value: FieldValue
 }
 
 extension ModelLog {

@@ -1,0 +1,54 @@
+import BindingProtocol
+
+/// Identities beyond their sessions: what the hub remembers of them, and when it forgets it (R11).
+extension HubContext {
+  /// Whether an identity has confirmed all its outcomes in a model.
+  private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
+    models[index].knownWriter(tag).map { writer in models[index].withWriter(writer) { $0.isConfirmed } } ?? true
+  }
+
+  /// Forgets an identity that has left, if it has confirmed all its outcomes.
+  /// - Returns: whether it is forgotten.
+  mutating func forgetIfConfirmed(_ tag: Tag) -> Bool {
+    guard let identity = sessions.identities[tag], identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else {
+      return false
+    }
+    forget(tag)
+    return true
+  }
+
+  /// Forgets an identity and its last decided numbers. A later hello of it is welcomed as unknown.
+  private mutating func forget(_ tag: Tag) {
+    guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
+    sessions.writersBefore.remove(tag)
+    counters.forgottenIdentities += 1
+    for index in identity.models {
+      models[index].forget([tag])
+      models.touchIfLeft(index)
+    }
+  }
+
+  /// Forgets the oldest identities without a session, past `maxIdentities`.
+  mutating func forgetIdentitiesPastLimit() {
+    guard sessions.identities.count > configuration.maxIdentities else { return }
+    let idle = sessions.identities.filter { $0.value.session == nil }.sorted { $0.value.lastSeen < $1.value.lastSeen }
+    for (tag, identity) in idle.prefix(sessions.identities.count - configuration.maxIdentities) {
+      // An identity without a last decided number cannot have had a decision.
+      if !identity.models.isEmpty || sessions.writersBefore.contains(tag) {
+        sessions.evictedLastSeen = max(sessions.evictedLastSeen ?? 0, identity.lastSeen)
+      }
+      // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the
+      // model stays.
+      for index in identity.models where !isConfirmed(tag, in: index) { models[index].hasForgottenWriter = true }
+      forget(tag)
+    }
+  }
+
+  /// Forgets identities that had no session for a week.
+  mutating func forgetOldIdentities(now: UInt64) {
+    let old = sessions.identities.filter {
+      $0.value.session == nil && now > $0.value.lastSeen + configuration.identityMilliseconds
+    }
+    for tag in old.keys { forget(tag) }
+  }
+}

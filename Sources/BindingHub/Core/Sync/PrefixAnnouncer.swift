@@ -1,0 +1,98 @@
+import BindingProtocol
+
+/// Models below a prefix. A peer that joins the prefix is told the existing models, and later ones with their first
+/// commit.
+struct PrefixAnnouncer {
+  /// The models still to be checked for a session that joined a prefix.
+  private struct Share {
+    let session: SessionID
+    let prefix: String
+    let request: UInt32
+    var rest: Range<Int>
+  }
+  private var shares: [Share] = []
+
+  /// The most models that a turn checks, and that it announces: a thousand of the longest ids fit into a frame.
+  private static let modelsLookedAt = 4_096
+  private static let modelsAnnounced = 512
+
+  var isEmpty: Bool { shares.isEmpty }
+
+  /// Whether another turn would announce more.
+  func isStreaming(_ congested: CongestedConnections, _ sessions: SessionTable) -> Bool {
+    for share in shares where !congested.contains(share.session, sessions) { return true }
+    return false
+  }
+
+  mutating func join(_ join: Join, _ session: SessionID, _ hub: inout HubContext, _ output: inout HubOutput) {
+    guard let record = hub.sessions[session] else { return }
+    let limit = hub.configuration.limits.maxTopics
+    if record.prefixes[join.name] == nil, record.prefixes.count >= limit {
+      hub.counters.topicsRefused += 1
+      return hub.error(
+        .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(limit)",
+        session, record.connection, isFatal: false, &output)
+    }
+    hub.sessions.with(session) { $0.prefixes[join.name] = join.request }
+    hub.sessions.withPrefixes.insert(session)
+    shares.removeAll { $0.session == session && $0.prefix == join.name }
+    shares.append(Share(session: session, prefix: join.name, request: join.request, rest: hub.models.indices))
+  }
+
+  mutating func forget(_ session: SessionID) { shares.removeAll { $0.session == session } }
+
+  /// Announces one turn's share, beginning with the sessions that have waited longest.
+  mutating func announceShare(_ congested: CongestedConnections, _ hub: inout HubContext, _ output: inout HubOutput) {
+    var left = PrefixAnnouncer.modelsAnnounced
+    for _ in shares.indices where left > 0 {
+      var share = shares.removeFirst()
+      guard !congested.contains(share.session, hub.sessions) else {
+        shares.append(share)
+        continue
+      }
+      left -= announce(&share, atMost: left, &hub, &output)
+      if !share.rest.isEmpty { shares.append(share) }
+    }
+  }
+
+  /// - Returns: the number of announced models.
+  private func announce(
+    _ share: inout Share, atMost most: Int, _ hub: inout HubContext, _ output: inout HubOutput
+  ) -> Int {
+    var found: [ModelLog] = []
+    for index in share.rest.prefix(PrefixAnnouncer.modelsLookedAt) where found.count < most {
+      share.rest = (index + 1)..<share.rest.upperBound
+      let model = hub.models[index]
+      if model.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
+    }
+    // The last message is marked as the last.
+    if !found.isEmpty || share.rest.isEmpty {
+      announce(found, to: share.session, share.request, isComplete: share.rest.isEmpty, &hub, &output)
+    }
+    return found.count
+  }
+
+  private func announce(
+    _ models: [ModelLog], to session: SessionID, _ request: UInt32, isComplete: Bool, _ hub: inout HubContext,
+    _ output: inout HubOutput
+  ) {
+    let announced = models.map {
+      AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.countedValues))
+    }
+    hub.send(
+      .announce(Announce(session: session, request: request, isComplete: isComplete, models: announced)), to: session,
+      &output)
+  }
+
+  /// Announces a model's first commit to the sessions that joined a prefix of its id.
+  func announceFirstCommit(of model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput) {
+    guard !model.wasAnnounced, model.hasCommits, model.ephemeral == nil else { return }
+    model.wasAnnounced = true
+    for id in hub.sessions.withPrefixes.sorted() {
+      guard let session = hub.sessions[id] else { continue }
+      for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
+        announce([model], to: id, request, isComplete: false, &hub, &output)
+      }
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import BindingProtocol
+
+extension HubContext {
+  /// Asks all joined sessions to report when they have a version. The question is published if all of them know it,
+  /// else sent to each that does (a session is never sent a kind that it did not name).
+  func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
+    let model = models[index]
+    let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
+    let joined = model.sessions.sorted().compactMap { sessions[$0] }
+    let isPublished = joined.allSatisfy(\.reports) && joined.count > model.routed.count
+    if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }
+    for session in joined where session.reports && (!isPublished || model.routed.contains(session.id)) {
+      send(question, to: session.id, &output, topic: model.topic)
+    }
+  }
+}

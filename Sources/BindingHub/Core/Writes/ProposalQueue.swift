@@ -1,0 +1,181 @@
+import BindingProtocol
+
+/// Proposals on their way to a decision: decided when they arrive, or when the store or the model's owner has
+/// answered, because decisions build on stored state only.
+struct ProposalQueue {
+  var sequencer: Sequencer
+  /// The token of the last approval request.
+  var lastToken: UInt32 = 0
+
+  init(_ sequencer: Sequencer) { self.sequencer = sequencer }
+
+  /// Handles the proposals of one frame.
+  mutating func receive(
+    _ proposals: ProposalCursor, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ hub: inout HubContext,
+    _ time: HubTime, _ output: inout HubOutput
+  ) throws(WireError) {
+    let speaker = hub.sessions.with(session) {
+      (origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat)
+    }
+    guard let (origin, connection, before, seatBefore) = speaker else { return }
+    let limit = hub.configuration.limits.maxUnacknowledged
+    var proposals = proposals
+    var index = -1
+    var copy: [UInt8]?
+    var unacknowledged = before
+    // Most frames name one model, and most sessions write to one model for long.
+    var seat = seatBefore
+    defer {
+      hub.sessions.with(session) { record in
+        record.unacknowledged = unacknowledged
+        record.seat = seat
+      }
+    }
+    while try proposals.next() {
+      index += 1
+      guard let model = hub.models.index(of: proposals.topic),
+        seat?.isValid(in: model, hub.models[model]) == true || hub.models[model].sessions.contains(session)
+      else {
+        hub.error(
+          .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+        continue
+      }
+      hub.models.touch(model)
+      let log = hub.models[model]
+      let mustWait = log.isBusy || unacknowledged >= limit
+      if mustWait, answerRepeat(proposals, origin, session, log, &hub) { continue }
+      if unacknowledged >= limit {
+        hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
+        continue
+      }
+      if log.isBusy {
+        if log.waiting.count < hub.configuration.maxWaitingProposals {
+          let bytes = copy ?? Array(frame)
+          copy = bytes
+          log.waiting.append(.init(session: session, frame: bytes, index: index))
+          unacknowledged += 1
+        } else {
+          hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
+        }
+        continue
+      }
+      let writer: Int
+      if let seat, seat.isValid(in: model, log) {
+        writer = seat.writer
+      } else {
+        writer = hub.writer(origin, in: model)
+        seat = Seat(model: model, writer: writer, seating: log.seating)
+      }
+      switch decide(proposals, origin, writer, session, log, &hub, time) {
+      case .answered: break
+      case .waits: unacknowledged += 1
+      case .approval(let fields):
+        let bytes = copy ?? Array(frame)
+        copy = bytes
+        ask(
+          about: fields, of: .init(session: session, frame: bytes, index: index), by: origin, in: model, &hub, time,
+          &output)
+        unacknowledged += 1
+      }
+    }
+  }
+
+  /// Answers a repeat from the stored outcome, even while no decision is possible: the peer must not wait for an
+  /// owner or a store that others keep busy.
+  /// - Returns: whether the proposal was a repeat.
+  private func answerRepeat(
+    _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: ModelLog, _ hub: inout HubContext
+  ) -> Bool {
+    guard let answer = sequencer.answerRepeat(proposal, of: origin, in: model, &hub) else { return false }
+    if case .outcome(let outcome) = answer {
+      hub.sessions.enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    }
+    return true
+  }
+
+  // MARK: Deciding
+
+  /// The result of handling a proposal.
+  private enum Decided {
+    /// The answer was enqueued, or none is due.
+    case answered
+    /// The answer follows when the decision is stored.
+    case waits
+    /// The model's owner must be asked.
+    case approval([ApprovalField])
+  }
+
+  private mutating func decide(
+    _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: ModelLog,
+    _ hub: inout HubContext, _ time: HubTime, approval: Sequencer.Approval? = nil
+  ) -> Decided {
+    if model.pendingBatch.isOpen, model.pendingBatch.commits.isFull {
+      hub.retryLater(proposal.topic, proposal.number, pause: 1, session)
+      return .answered
+    }
+    let answers = model.pendingBatch.answers.count
+    let approval = approval ?? (ProposalQueue.needsApproval(origin.tag, in: model, &hub) ? .toBeAsked : .given)
+    // A peer that does not report when a proposal was first sent may have sent any of them in an earlier epoch.
+    let mayBeOld =
+      !model.seenNumbers.isEmpty
+      && (proposal.isEarlier || hub.sessions[session]?.reportsEarlier == false)
+    switch sequencer.decide(
+      proposal, of: origin, writer: writer, session: session, in: model, time: time, approval: approval,
+      mayBeOld: mayBeOld, &hub)
+    {
+    case .nothing: break
+    case .outcome(let outcome):
+      hub.sessions.enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    case .approve(let fields): return .approval(fields)
+    }
+    return model.pendingBatch.answers.count > answers ? .waits : .answered
+  }
+
+  /// Decides a model's proposals that waited for the store or for the owner.
+  mutating func decideWaiting(in index: Int, _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
+    let model = hub.models[index]
+    var waiting = model.waiting[...]
+    if let pendingApproval = model.pendingApproval {
+      guard let approval = pendingApproval.approval else { return }
+      model.pendingApproval = nil
+      let writer = ProposalQueue.mayRefuse(pendingApproval, approval, &hub)
+      decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
+    }
+    while model.pendingApproval == nil, let next = waiting.popFirst() {
+      decideWaiting(next, nil, index, &hub, time, &output)
+    }
+    model.waiting = Array(waiting)
+  }
+
+  /// The writer of a denied proposal. It is refused even when its session is gone: its peer may have resent it in a
+  /// later session, and a silent owner no longer owns the model.
+  private static func mayRefuse(
+    _ pending: PendingApproval, _ approval: Sequencer.Approval, _ hub: inout HubContext
+  ) -> Origin? {
+    guard case .denied = approval, hub.sessions.identities[pending.origin.tag] != nil else { return nil }
+    return pending.origin
+  }
+
+  private mutating func decideWaiting(
+    _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
+    _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard let origin = hub.sessions[proposal.session]?.identity ?? gone else { return }
+    let writer = hub.writer(origin, in: index)
+    let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
+      // The whole frame was parsed when it arrived.
+      var reader = WireReader(bytes)
+      guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
+        return .answered
+      }
+      for _ in 0...proposal.index { _ = try? proposals.next() }
+      return decide(
+        proposals, origin, writer, proposal.session, hub.models[index], &hub, time, approval: approval)
+    }
+    switch decided {
+    case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+    case .waits: break
+    case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, &hub, time, &output)
+    }
+  }
+}
