@@ -7,7 +7,7 @@ extension ModelLog {
   var spareNames: Int { max(0, fields.count - fields.valueCount - storedRules.rules.count - 1) }
 
   /// Whether it has enough names of deleted fields to give them back.
-  func isWorn(_ configuration: HubConfiguration) -> Bool {
+  func isWorn(_ configuration: HubMachineConfiguration) -> Bool {
     let limit = configuration.limits.maxModelFields
     if let most = configuration.maxDeletedNames { return spareNames >= max(most, 1) }
     return fields.count >= limit * 3 / 4 && spareNames >= max(limit / 8, 1)

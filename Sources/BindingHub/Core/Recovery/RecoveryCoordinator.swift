@@ -25,10 +25,10 @@ struct RecoveryCoordinator {
   }
 
   /// Whether peers may be asked for their replicas.
-  func mayAsk(_ configuration: HubConfiguration) -> Bool { configuration.recovery && !isTailProven }
+  func mayAsk(_ configuration: HubMachineConfiguration) -> Bool { configuration.recovery && !isTailProven }
 
   /// Until then peers may offer fields that the hub lacks, whatever it has got of others.
-  func isEarlyUntil(_ configuration: HubConfiguration) -> UInt64 {
+  func isEarlyUntil(_ configuration: HubMachineConfiguration) -> UInt64 {
     mayAsk(configuration) ? epochBegan + configuration.earlyMilliseconds : 0
   }
 

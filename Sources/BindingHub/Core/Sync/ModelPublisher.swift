@@ -10,7 +10,7 @@ struct ModelPublisher {
   var barriers = BarrierTable()
   var verifications = VerificationTable()
 
-  init(_ configuration: HubConfiguration, time: HubTime) {
+  init(_ configuration: HubMachineConfiguration, time: HubTime) {
     heads = HeadPublisher(nextHeartbeat: time.monotonic + UInt64(configuration.heartbeatMilliseconds))
     catchups = CatchupStreamer(configuration.limits)
   }
@@ -65,7 +65,7 @@ struct ModelPublisher {
 
   /// Whether a body is too big for the publish connection, where it would wait for slow subscribers: as a whole, or
   /// because of one commit in it. Many small commits decided together are not too big.
-  private static func isBig(_ body: [UInt8], _ configuration: HubConfiguration) -> Bool {
+  private static func isBig(_ body: [UInt8], _ configuration: HubMachineConfiguration) -> Bool {
     let limit = configuration.limits.maxPublishedBytes
     guard body.count > limit else { return false }
     guard body.count <= configuration.maxGroupBytes else { return true }
