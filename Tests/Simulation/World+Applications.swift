@@ -33,16 +33,16 @@ extension World {
       index: index, session: session, output: output,
       generation: generation == 0 ? (index + 1) * 1_000_000 : generation, run: run,
       clockOffset: offset, models: context.modelNames.count)
-    peer.book = book
-    peer.bookRun = bookRun
-    peer.previousRuns = previousRuns
+    peer.outbox.book = book
+    peer.outbox.bookRun = bookRun
+    peer.outbox.previousRuns = previousRuns
     peer.member = member
     return peer
   }
 
   /// One step of a peer's application: usually a write, sometimes a fault.
   func act(_ peer: Int) throws(Violation) {
-    guard context.isChaos, peers[peer].steps < context.profile.steps else { return }
+    guard context.isChaos, peers[peer].process.steps < context.profile.steps else { return }
     context.agenda.add(.act(peer: peer), at: context.now + 1 + context.chance.within(0...(2 * context.profile.pace)))
     if context.isQuiet {
       guard peer == newcomer, let model = (0..<context.profile.models).first(where: { !lostModels.contains($0) }) else {
@@ -51,7 +51,7 @@ extension World {
       return try write(
         Proposal(operations: [FieldOperation(.set, "b", context.uniqueValue(of: peer))]), to: model, by: peer)
     }
-    peers[peer].steps += 1
+    peers[peer].process.steps += 1
     if hub != nil, context.chance.perMille(context.profile.hubCrashes) { try crashHub() }
     if context.chance.perMille(context.profile.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
     if hub != nil, !isHubPaused, context.chance.perMille(context.profile.hubPauses) { pauseHub() }
@@ -63,7 +63,7 @@ extension World {
     }
     if context.chance.perMille(context.profile.peerCrashes) { return try crash(peer) }
     if context.chance.perMille(context.profile.oneWayCuts) { cutOneWay(peers[peer]) }
-    if peers[peer].isPaused { return }
+    if peers[peer].process.isPaused { return }
     if context.chance.perMille(context.profile.pauses) { return pause(peer) }
     if context.chance.perMille(context.profile.leaves) {
       let index = context.chance.below(context.profile.models)
@@ -71,12 +71,12 @@ extension World {
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       if !peers[peer].session.knows(model) {
-        for field in peers[peer].notified[index].indices { peers[peer].notified[index][field] = nil }
+        for field in peers[peer].observed.notified[index].indices { peers[peer].observed.notified[index][field] = nil }
       }
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
       if peers[peer].session.version(of: model).version == 0 {
-        peers[peer].seen[index] = (0, 0)
-        peers[peer].saw[index].removeAll()
+        peers[peer].observed.seen[index] = (0, 0)
+        peers[peer].numbers.seen[index].removeAll()
       }
       return try settle(peer)
     }
@@ -89,12 +89,14 @@ extension World {
     context.record("p\(peer) crashes")
     context.counts[.peerCrash] += 1
     breakConnection(peer)
-    if peers[peer].book != nil { try crashWithOutbox(peer) }
-    let steps = peers[peer].steps
+    if peers[peer].outbox.book != nil { try crashWithOutbox(peer) }
+    let steps = peers[peer].process.steps
     peers[peer] = makePeer(
-      peer, run: peers[peer].run + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
-    peers[peer].steps = steps
-    context.agenda.add(.tickPeer(peer: peer, run: peers[peer].run), at: context.now + context.chance.within(1...800))
+      peer, run: peers[peer].process.run + 1, generation: peers[peer].link.generation + 1, book: peers[peer].outbox.book
+    )
+    peers[peer].process.steps = steps
+    context.agenda.add(
+      .tickPeer(peer: peer, run: peers[peer].process.run), at: context.now + context.chance.within(1...800))
     if context.profile.writesTooDeep, !context.isQuiet { try writeTooDeep(peer) }
     try settle(peer)
     try carryOn(peer)
@@ -104,21 +106,22 @@ extension World {
     context.record("p\(peer) is stopped")
     context.counts[.peerPause] += 1
     stop(peer)
-    context.agenda.add(.goOn(peer: peer, run: peers[peer].run), at: context.now + context.chance.within(100...4_000))
+    context.agenda.add(
+      .goOn(peer: peer, run: peers[peer].process.run), at: context.now + context.chance.within(100...4_000))
   }
 
   func stop(_ peer: Int) {
-    peers[peer].isPaused = true
-    peers[peer].pausedAt = context.now
+    peers[peer].process.isPaused = true
+    peers[peer].process.pausedAt = context.now
   }
 
   func goOn(_ peer: Int) throws(Violation) {
     context.record("p\(peer) goes on")
-    peers[peer].isPaused = false
-    peers[peer].slept += context.now - peers[peer].pausedAt
-    let inbox = peers[peer].inbox
-    peers[peer].inbox.removeAll()
-    peers[peer].publishedInInbox = 0
+    peers[peer].process.isPaused = false
+    peers[peer].process.slept += context.now - peers[peer].process.pausedAt
+    let inbox = peers[peer].process.inbox
+    peers[peer].process.inbox.removeAll()
+    peers[peer].process.publishedInInbox = 0
     for (generation, frame) in inbox { try deliver(frame, generation, to: peer) }
   }
 
@@ -128,7 +131,7 @@ extension World {
   private var isAllQuiet: Bool {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
-      !peers[peer].isPaused && peers[peer].unacknowledged.isEmpty
+      !peers[peer].process.isPaused && peers[peer].writes.unacknowledged.isEmpty
         && context.modelNames.prefix(context.profile.models).allSatisfy { model in
           guard let head = hub?.head(of: model) else { return true }
           return peers[peer].session.isCurrent(model)
@@ -195,7 +198,7 @@ extension World {
     to model: Int, by peer: Int, mayBeRefused: Bool = false
   ) throws(Violation) {
     let peer = peers[peer]
-    let time = context.now + peer.clockOffset
+    let time = context.now + peer.process.clockOffset
     let id: WriteID
     do {
       id = try peer.session.write(proposal, rules: rules, to: context.modelNames[model], now: time, into: &peer.output)
@@ -203,39 +206,39 @@ extension World {
       switch error {
       case .loop: context.counts[.stoppedAsLoop] += 1
       case .outboxFull where context.profile.maxOutboxWrites < 100: context.counts[.outboxFull] += 1
-      default: throw Violation(.oneOutcome, "p\(peer.index) cannot write: \(error)")
+      default: throw Violation(.oneOutcome, "\(peer) cannot write: \(error)")
       }
       return
     }
     context.writeCount += 1
     context.counts[.written] += 1
     context.record(
-      "p\(peer.index) writes \(id.rawValue) to \(context.modelNames[model]): "
+      "\(peer) writes \(id.rawValue) to \(context.modelNames[model]): "
         + "\(proposal.operations.map { "\($0.verb) \($0.field)" })"
         + (proposal.conditions.isEmpty ? "" : " if unchanged"))
     let sets = World.plainSets(proposal)
-    for (_, value) in sets { peer.writers[value] = id }
-    let write = SimulatedPeer.Write(
+    for (_, value) in sets { peer.writes.writers[value] = id }
+    let write = SimulatedWrite(
       model: model, fields: sets, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
       gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
-    peer.unacknowledged.add(write, as: id)
+    peer.writes.unacknowledged.add(write, as: id)
     if proposal.operations.contains(where: { $0.verb == .clear }) {
-      for field in 0..<SimulatedField.count { peer.lastPlain[model][field] = nil }
-      peer.acknowledged.removeAll { $0.model == model }
+      for field in 0..<SimulatedField.count { peer.writes.lastPlain[model][field] = nil }
+      peer.writes.acknowledged.removeAll { $0.model == model }
     }
     for operation in proposal.operations {
       guard let field = SimulatedField.index(of: operation.field) else { continue }
       let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)
-      peer.lastPlain[model][field] = isPlain ? operation.value.map { .init(id: id, value: $0) } : nil
-      peer.acknowledged.removeAll { $0.model == model && $0.field == field }
+      peer.writes.lastPlain[model][field] = isPlain ? operation.value.map { .init(id: id, value: $0) } : nil
+      peer.writes.acknowledged.removeAll { $0.model == model && $0.field == field }
     }
     writing = (id, write)
     try settle(peer.index)
     writing = nil
     if context.isChaos, context.chance.perMille(context.profile.withdrawals) {
       context.agenda.add(
-        .withdraw(peer: peer.index, run: peer.run, id), at: context.now + context.chance.within(0...200))
+        .withdraw(peer: peer.index, run: peer.process.run, id), at: context.now + context.chance.within(0...200))
     }
   }
 
@@ -250,9 +253,9 @@ extension World {
   }
 
   func withdraw(_ id: WriteID, of peer: Int) throws(Violation) {
-    guard !peers[peer].isPaused, peers[peer].unacknowledged[id] != nil else { return }
+    guard !peers[peer].process.isPaused, peers[peer].writes.unacknowledged[id] != nil else { return }
     context.record("p\(peer) withdraws \(id.rawValue)")
-    peers[peer].unacknowledged[id]?.isWithdrawn = true
+    peers[peer].writes.unacknowledged[id]?.isWithdrawn = true
     _ = peers[peer].session.withdraw(id, now: peerNow(peer), into: &peers[peer].output)
     try settle(peer)
   }

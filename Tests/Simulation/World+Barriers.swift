@@ -30,12 +30,12 @@ extension World {
   /// The latest time at which the end of a barrier is reported: the peer waits for the hub's answer, checks its own
   /// timeout only context.now and then, and does neither while its process is stopped.
   private func latestEnd(of barrier: Barrier, at peer: SimulatedPeer) -> UInt64 {
-    barrier.deadline + 1_000 + 300 + (peer.slept - barrier.slept)
+    barrier.deadline + 1_000 + 300 + (peer.process.slept - barrier.slept)
   }
 
   /// A step of an application: context.now and then it waits for a present or future version.
   func awaitSometimes(_ index: Int) throws(Violation) {
-    guard context.featureChance.perMille(context.profile.barriers), peers[index].successor == nil else { return }
+    guard context.featureChance.perMille(context.profile.barriers), peers[index].outbox.successor == nil else { return }
     let version = max(
       peers[index].session.version(of: context.modelNames[0]).version + Version(context.featureChance.below(3)), 1)
     let count = context.featureChance.perMille(300) ? UInt32(1 + context.featureChance.below(context.profile.peers)) : 0
@@ -50,7 +50,7 @@ extension World {
     context.record(
       "p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(context.modelNames[0])")
     peer.barriers[id] = Barrier(
-      version: version, count: count, askedAt: context.now, deadline: context.now + timeout, slept: peer.slept)
+      version: version, count: count, askedAt: context.now, deadline: context.now + timeout, slept: peer.process.slept)
     try settle(index)
   }
 
@@ -69,7 +69,7 @@ extension World {
       let names = context.modelNames + (ephemeral.map { [$0.name] } ?? [])
       let isTrue = names.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
       if !isTrue {
-        throw Violation(.barrier, "p\(peer.index) reports version \(entry.version), which it does not have")
+        throw Violation(.barrier, "\(peer) reports version \(entry.version), which it does not have")
       }
     }
   }
@@ -114,41 +114,41 @@ extension World {
   // MARK: At its peer
 
   func ended(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Violation) {
-    context.record("p\(peer.index) waits no longer: \(end)")
+    context.record("\(peer) waits no longer: \(end)")
     guard let barrier = peer.barriers.removeValue(forKey: id) else {
-      throw Violation(.barrier, "a wait of p\(peer.index) ended twice, context.now as \(end)")
+      throw Violation(.barrier, "a wait of \(peer) ended twice, context.now as \(end)")
     }
     if context.now > latestEnd(of: barrier, at: peer) {
-      throw Violation(.barrier, "p\(peer.index) waited until \(barrier.deadline) ms and was told only context.now")
+      throw Violation(.barrier, "\(peer) waited until \(barrier.deadline) ms and was told only context.now")
     }
     switch end {
     case .applied: context.counts[.barrierMet] += 1
     case .missing(let names, let applied, let of):
       context.counts[.barrierMissed] += 1
       guard context.now >= barrier.deadline else {
-        throw Violation(.barrier, "p\(peer.index) was told who is missing before its time was over")
+        throw Violation(.barrier, "\(peer) was told who is missing before its time was over")
       }
       guard applied < of, barrier.count > 0 || names.count == of - applied else {
-        throw Violation(.barrier, "p\(peer.index) was told that \(names) are missing, \(applied) of \(of) have it")
+        throw Violation(.barrier, "\(peer) was told that \(names) are missing, \(applied) of \(of) have it")
       }
     case .otherEpoch: context.counts[.barrierOfOldEpoch] += 1
     case .noAnswer:
       context.counts[.barrierUnanswered] += 1
       guard context.now >= barrier.deadline else {
-        throw Violation(.barrier, "a wait of p\(peer.index) ended without an answer before its time was over")
+        throw Violation(.barrier, "a wait of \(peer) ended without an answer before its time was over")
       }
     case .notJoined where context.profile.leaves > 0: break
     case .notJoined, .tooMany, .hubTooOld, .stopped:
-      throw Violation(.barrier, "a wait of p\(peer.index) ended as \(end)")
+      throw Violation(.barrier, "a wait of \(peer) ended as \(end)")
     }
   }
 
   func checkBarriersOver() throws(Violation) {
-    for peer in peers where !peer.isOver {
+    for peer in peers where !peer.outbox.isOver {
       guard let barrier = peer.barriers.values.first(where: { latestEnd(of: $0, at: peer) < context.now }) else {
         continue
       }
-      throw Violation(.barrier, "p\(peer.index) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
+      throw Violation(.barrier, "\(peer) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
     }
   }
 }

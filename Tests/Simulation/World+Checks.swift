@@ -9,22 +9,24 @@ extension World {
     guard let model = context.modelNames.firstIndex(of: update.model) else {
       return try checkEphemeralModel(update, of: peer)
     }
-    let before = peer.seen[model]
+    let before = peer.observed.seen[model]
     if before.epoch == update.epoch, update.version < before.version {
       throw Violation(
-        .neverBack, "p\(peer.index) went from version \(before.version) of \(update.model) back to \(update.version)")
+        .neverBack, "\(peer) went from version \(before.version) of \(update.model) back to \(update.version)")
     }
     if update.epoch < before.epoch {
-      throw Violation(.neverBack, "p\(peer.index) went back to an earlier epoch of \(update.model)")
+      throw Violation(.neverBack, "\(peer) went back to an earlier epoch of \(update.model)")
     }
-    peer.seen[model] = (update.epoch, update.version)
+    peer.observed.seen[model] = (update.epoch, update.version)
     if model == 0 { recordReached(update, peer) }
     recordSeen(update, in: model, by: peer)
     for commit in update.commits where !commit.own && update.proposalHops <= commit.hops {
       throw Violation(
-        .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
+        .hops, "an answer of \(peer) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
-    peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
+    peer.read {
+      $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.observed.snapshot)
+    }
     recordNotified(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // An own write changes no committed value.
@@ -34,14 +36,14 @@ extension World {
     guard let truth = oracle.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
       throw Violation(
         .trueReplica,
-        "p\(peer.index) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
+        "\(peer) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
     }
     for field in 0..<SimulatedField.count {
-      let mine = peer.snapshot.committed[field]
+      let mine = peer.observed.snapshot.committed[field]
       if mine != truth[field] {
         throw Violation(
           .trueReplica,
-          "p\(peer.index) at version \(update.version) of \(update.model) has \(SimulatedField.names[field]) = "
+          "\(peer) at version \(update.version) of \(update.model) has \(SimulatedField.names[field]) = "
             + "\(describe(mine)), the hub had \(describe(truth[field]))"
         )
       }
@@ -51,51 +53,55 @@ extension World {
 
   /// G5: the last plain write of a field shows until it has its outcome, and so does every gathered word or number.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Violation) {
-    for id in peer.snapshot.overlaid {
-      guard let write = peer.unacknowledged[id] else { continue }
+    for id in peer.observed.snapshot.overlaid {
+      guard let write = peer.writes.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
-        guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.snapshot.shown[field] else {
+        guard let last = peer.writes.lastPlain[model][field], last.id == id,
+          last.value != peer.observed.snapshot.shown[field]
+        else {
           continue
         }
         throw Violation(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])) over its own "
+          "\(peer) shows \(SimulatedField.names[field]) = \(describe(peer.observed.snapshot.shown[field])) over its own "
             + "pending "
             + "\(value)")
       }
       // A write that is resent may already be among the committed values.
       for (field, element) in write.gathered where !mayBeForgotten(peer) {
         // The application merges two lists when the first is committed; until then the last one shows.
-        if field == SimulatedField.list, id != peer.snapshot.overlaid.last(where: { isOver($0, field, peer) }) {
+        if field == SimulatedField.list, id != peer.observed.snapshot.overlaid.last(where: { isOver($0, field, peer) })
+        {
           continue
         }
-        let count = SimulatedField.elements(of: peer.snapshot.shown[field]).count { $0 == element }
+        let count = SimulatedField.elements(of: peer.observed.snapshot.shown[field]).count { $0 == element }
         guard count != 1 else { continue }
         throw Violation(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])), "
+          "\(peer) shows \(SimulatedField.names[field]) = \(describe(peer.observed.snapshot.shown[field])), "
             + "with \(count) of its own pending \(element)")
       }
     }
   }
 
   private func isOver(_ id: WriteID, _ field: Int, _ peer: SimulatedPeer) -> Bool {
-    peer.unacknowledged[id]?.gathered.contains { $0.field == field } ?? false
+    peer.writes.unacknowledged[id]?.gathered.contains { $0.field == field } ?? false
   }
 
   /// R6: an acknowledged write shows until the committed values have reached it.
   func checkAcknowledged(_ peer: SimulatedPeer) throws(Violation) {
     var wrong: Violation?
-    peer.acknowledged.removeAll { at in
+    peer.writes.acknowledged.removeAll { at in
       let mine = peer.read { $0.version(of: context.modelNames[at.model]) }
-      guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.lastPlain[at.model][at.field] else {
+      guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.writes.lastPlain[at.model][at.field]
+      else {
         return true
       }
       let shown = peer.read { $0.shown(context.modelNames[at.model], SimulatedField.names[at.field]) }
       if shown != last.value {
         wrong = Violation(
           .readYourWrites,
-          "p\(peer.index) at version \(mine.version) of \(context.modelNames[at.model]) shows "
+          "\(peer) at version \(mine.version) of \(context.modelNames[at.model]) shows "
             + "\(SimulatedField.names[at.field]) = \(describe(shown)), although its \(last.value) was acknowledged at "
             + "\(at.version)")
       }
@@ -106,12 +112,12 @@ extension World {
 
   /// G6: each write has one outcome, and a true one.
   func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
-    context.record("p\(peer.index) write \(id.rawValue): \(outcome)")
-    guard let write = peer.unacknowledged.remove(id) else {
-      throw Violation(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
+    context.record("\(peer) write \(id.rawValue): \(outcome)")
+    guard let write = peer.writes.unacknowledged.remove(id) else {
+      throw Violation(.oneOutcome, "write \(id.rawValue) of \(peer) got a second outcome, \(outcome)")
     }
     // A computed property, since the text is needed only on failure.
-    var what: String { "write \(id.rawValue) of p\(peer.index)" }
+    var what: String { "write \(id.rawValue) of \(peer)" }
     switch outcome {
     case .committed(let epoch, let version):
       return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
@@ -125,7 +131,7 @@ extension World {
     case .unknown:
       context.counts[.unknown] += 1
       // Undecided writes are resent; only how long an earlier run waited is unknown.
-      if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.successor == nil {
+      if losses == 0, !mayBeForgotten(peer), !peer.numbers.wasForgotten || peer.outbox.successor == nil {
         throw Violation(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return
@@ -144,19 +150,19 @@ extension World {
 
   /// The superseding write sets all the same fields and contains the gathered words and numbers.
   private func checkCoalesced(
-    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
+    _ write: SimulatedWrite, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
   ) throws(Violation) {
     guard let writing, write.isPlain,
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
     else { throw Violation(.coalescing, "\(what()) was replaced by one that does not set all of its fields") }
-    peer.unacknowledged[writing.id]?.gathered += write.gathered
+    peer.writes.unacknowledged[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(
-    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ point: Oracle.Point
+    _ write: SimulatedWrite, _ id: WriteID, _ peer: SimulatedPeer, _ point: Oracle.Point
   ) throws(Violation) {
-    var what: String { "write \(id.rawValue) of p\(peer.index)" }
+    var what: String { "write \(id.rawValue) of \(peer)" }
     context.counts[.committed] += 1
     let isSeen = peer.read { $0.version(of: context.modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { context.counts[.ownBeforeAcknowledgement] += 1 }
@@ -182,8 +188,8 @@ extension World {
     }
     oracle.fates[name].claimedBy = id
     if write.isPlain {
-      for (field, _) in write.fields where peer.lastPlain[write.model][field]?.id == id {
-        peer.acknowledged.append((write.model, field, point.epoch, point.version))
+      for (field, _) in write.fields where peer.writes.lastPlain[write.model][field]?.id == id {
+        peer.writes.acknowledged.append((write.model, field, point.epoch, point.version))
       }
     }
     if let condition = write.condition { try check(condition, of: what, point, entry) }
@@ -211,7 +217,7 @@ extension World {
     }
   }
 
-  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Violation) {
+  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedWrite) throws(Violation) {
     for (field, value) in write.fields {
       guard let point = oracle.point(of: value, in: field, of: write.model) else { continue }
       // A recovered value does not identify its writer: a second loss forgets that.
@@ -240,7 +246,7 @@ extension World {
     case .diverged: divergences += 1
     case .newEpoch: context.counts[.newEpoch] += 1
     case .offered: context.counts[.offered] += 1
-    case .unknownIdentity: peers[peer].wasForgotten = true
+    case .unknownIdentity: peers[peer].numbers.wasForgotten = true
     default: break
     }
   }

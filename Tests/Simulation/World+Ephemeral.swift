@@ -27,7 +27,7 @@ extension World {
     context.agenda.add(
       .besides(.actInEphemeralModel(peer: index)), at: context.now + context.featureChance.within(50...900))
     let peer = peers[index]
-    guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
+    guard !peer.process.isPaused, let member = peer.member, !member.isAway else { return }
     if context.profile.hasOwner, index == context.profile.peers - 1, context.featureChance.perMille(400) {
       return try own(peer, member)
     }
@@ -41,7 +41,8 @@ extension World {
       context.counts[.leftEphemeralModel] += 1
       peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
       context.agenda.add(
-        .besides(.comeBack(peer: index, run: peer.run)), at: context.now + context.featureChance.within(0...3_000))
+        .besides(.comeBack(peer: index, run: peer.process.run)),
+        at: context.now + context.featureChance.within(0...3_000))
       try settle(index)
     case 1: try writeEphemeral([FieldOperation(.clear, "")], peer, member)
     case 2, 3: try writeEphemeral([FieldOperation(.delete, field)], peer, member)
@@ -71,24 +72,24 @@ extension World {
         Proposal(operations: operations), to: ephemeral.name, now: peerNow(peer.index), into: &peer.output)
     } catch {
       if case .outboxFull = error, context.profile.maxOutboxWrites < 100 { return }
-      throw Violation(.oneOutcome, "p\(peer.index) cannot write to \(ephemeral.name): \(error)")
+      throw Violation(.oneOutcome, "\(peer) cannot write to \(ephemeral.name): \(error)")
     }
     context.writeCount += 1
     context.counts[.wroteInEphemeralModel] += 1
     context.record(
-      "p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
+      "\(peer) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
     member.record(id, operations)
     try settle(peer.index)
     if context.featureChance.perMille(80) {
       context.agenda.add(
-        .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.run, id)),
+        .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.process.run, id)),
         at: context.now + context.featureChance.within(0...200))
     }
   }
 
   func withdrawInEphemeralModel(_ id: WriteID, of index: Int) throws(Violation) {
     let peer = peers[index]
-    guard !peer.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
+    guard !peer.process.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
     context.record("p\(index) withdraws \(id.rawValue)")
     member.withdrawn.insert(id)
     _ = peer.session.withdraw(id, now: peerNow(index), into: &peer.output)
@@ -98,8 +99,8 @@ extension World {
   func comeBack(_ index: Int) throws(Violation) {
     guard let ephemeral, let member = peers[index].member, member.isAway else { return }
     let peer = peers[index]
-    guard !peer.isPaused else {
-      return context.agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: context.now + 100)
+    guard !peer.process.isPaused else {
+      return context.agenda.add(.besides(.comeBack(peer: index, run: peer.process.run)), at: context.now + 100)
     }
     context.record("p\(index) joins \(ephemeral.name) again")
     // It had left completely: nothing that it said there belongs to it any more.
@@ -165,26 +166,27 @@ extension World {
     if update.epoch < before.epoch || update.epoch == before.epoch && update.version < before.version {
       throw Violation(
         .neverBack,
-        "p\(peer.index) went from \(before.epoch):\(before.version) of \(ephemeral.name) back to "
+        "\(peer) went from \(before.epoch):\(before.version) of \(ephemeral.name) back to "
           + "\(update.epoch):\(update.version)")
     }
     member.seen = (update.epoch, update.version)
     // It may have left in the same step.
     guard peer.read({ $0.knows(ephemeral.name) }) else { return }
-    peer.read { $0.look(at: ephemeral.name, [], meant: [], into: &peer.snapshot) }
-    for field in member.fields where field != Names.me && !peer.snapshot.overlaid.isEmpty {
-      guard let pending = member.pending(field), peer.snapshot.overlaid.contains(pending.id), let value = pending.value,
+    peer.read { $0.look(at: ephemeral.name, [], meant: [], into: &peer.observed.snapshot) }
+    for field in member.fields where field != Names.me && !peer.observed.snapshot.overlaid.isEmpty {
+      guard let pending = member.pending(field), peer.observed.snapshot.overlaid.contains(pending.id),
+        let value = pending.value,
         case let shown = peer.read({ $0.shown(ephemeral.name, field) }), shown != value
       else { continue }
       throw Violation(
         .readYourWrites,
-        "p\(peer.index) shows \(field) = \(describe(shown)) of \(ephemeral.name) over its own pending \(value)")
+        "\(peer) shows \(field) = \(describe(shown)) of \(ephemeral.name) over its own pending \(value)")
     }
     guard update.version > 0, update.cause != .local, update.cause != .detached else { return }
     guard let truth = ephemeral.state(update.epoch, update.version) else {
       throw Violation(
         .trueReplica,
-        "p\(peer.index) has version \(update.version) of \(ephemeral.name) in epoch \(update.epoch), which never was")
+        "\(peer) has version \(update.version) of \(ephemeral.name) in epoch \(update.epoch), which never was")
     }
     var mine: EphemeralOracle.State = [:]
     for field in peer.read({ $0.committed(ephemeral.name, after: 0) }) {
@@ -193,7 +195,7 @@ extension World {
     guard mine != truth else { return }
     throw Violation(
       .trueReplica,
-      "p\(peer.index) at version \(update.version) of \(ephemeral.name) has \(World.words(mine)), the hub had "
+      "\(peer) at version \(update.version) of \(ephemeral.name) has \(World.words(mine)), the hub had "
         + World.words(truth))
   }
 
@@ -202,9 +204,9 @@ extension World {
   }
 
   func checkEphemeralModel(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
-    context.record("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
+    context.record("\(peer) write \(id.rawValue) to its ephemeral model: \(outcome)")
     guard let ephemeral, let member = peer.member else { return }
-    let what = "write \(id.rawValue) of p\(peer.index)"
+    let what = "write \(id.rawValue) of \(peer)"
     guard let fields = member.unacknowledged.removeValue(forKey: id) else {
       // Its session claimed again what it had.
       if case .refused = outcome { member.refusedClaims += 1 }

@@ -9,16 +9,16 @@ extension World {
     guard let ephemeral, let head = hub?.head(of: ephemeral.name) else { return }
     var living: [Tag: EphemeralMember] = [:]
     for peer in peers {
-      guard let member = peer.member, !peer.isOver, peer.read({ $0.knows(ephemeral.name) }) else { continue }
+      guard let member = peer.member, !peer.outbox.isOver, peer.read({ $0.knows(ephemeral.name) }) else { continue }
       let mine = peer.session.version(of: ephemeral.name)
       guard mine == (ephemeral.epoch, head.version), peer.session.digest(of: ephemeral.name) == head.digest else {
         throw Violation(
           .convergence,
-          "p\(peer.index) has version \(mine.version) of \(ephemeral.name) in epoch \(mine.epoch), "
+          "\(peer) has version \(mine.version) of \(ephemeral.name) in epoch \(mine.epoch), "
             + "the hub \(head.version) in \(ephemeral.epoch)")
       }
       if let (id, _) = member.unacknowledged.min(by: { $0.key < $1.key }) {
-        throw Violation(.convergence, "write \(id.rawValue) of p\(peer.index) to \(ephemeral.name) has no outcome")
+        throw Violation(.convergence, "write \(id.rawValue) of \(peer) to \(ephemeral.name) has no outcome")
       }
       living[peer.session.identity.tag] = member
       try checkHas(peer, member, ephemeral)
@@ -44,7 +44,7 @@ extension World {
       if member.mayHaveLost, isLost { continue }
       throw Violation(
         .living,
-        "p\(peer.index) has said \(field) = \(value) in \(ephemeral.name), where it is "
+        "\(peer) has said \(field) = \(value) in \(ephemeral.name), where it is "
           + describe(ephemeral.present[field]?.value))
     }
   }
@@ -57,17 +57,17 @@ extension World {
         throw Violation(.living, "\(field) of \(ephemeral.name) is \(held.value)")
       }
     }
-    for peer in peers where !peer.isOver && peer.session.joinedModels.contains(context.modelNames[0]) {
+    for peer in peers where !peer.outbox.isOver && peer.session.joinedModels.contains(context.modelNames[0]) {
       let tag = peer.session.identity.tag
       guard let slot = slots.removeValue(forKey: tag) else {
         throw Violation(
-          .living, "p\(peer.index) is in \(context.modelNames[0]), and \(ephemeral.name) does not tell of it")
+          .living, "\(peer) is in \(context.modelNames[0]), and \(ephemeral.name) does not tell of it")
       }
       // A peer that leaves the model gives up its slot, and with it what it says.
       guard context.profile.leaves == 0, let member = living[tag], case let announcement = (try? slot.json)?["says"],
         announcement != (try? member.has(Names.me)?.json)
       else { continue }
-      throw Violation(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(slot)")
+      throw Violation(.living, "\(peer) has said \(describe(member.has(Names.me))), and its place is \(slot)")
     }
     if let (tag, _) = slots.min(by: { $0.key < $1.key }) {
       throw Violation(.living, "\(ephemeral.name) tells of \(tag.short), which is not there")

@@ -48,14 +48,14 @@ extension World {
   func handle(_ event: Besides) throws(Violation) {
     switch event {
     case .actInEphemeralModel(let peer): try actInEphemeralModel(peer)
-    case .comeBack(let peer, let run): if peers[peer].run == run { try comeBack(peer) }
+    case .comeBack(let peer, let run): if peers[peer].process.run == run { try comeBack(peer) }
     case .withdrawInEphemeralModel(let peer, let run, let id):
-      if peers[peer].run == run { try withdrawInEphemeralModel(id, of: peer) }
+      if peers[peer].process.run == run { try withdrawInEphemeralModel(id, of: peer) }
     case .approve(let peer, let run, let request, let refuses):
-      if peers[peer].run == run { try answer(request, refuses: refuses, peer) }
+      if peers[peer].process.run == run { try answer(request, refuses: refuses, peer) }
     case .breakOff(let peer, let run, let crashes):
-      if peers[peer].run == run { try breakOff(peer, crashes: crashes) }
-    case .strand(let peer, let run): if peers[peer].run == run { try strand(peer) }
+      if peers[peer].process.run == run { try breakOff(peer, crashes: crashes) }
+    case .strand(let peer, let run): if peers[peer].process.run == run { try strand(peer) }
     case .forgeOffer(let run): if hubRun == run { try forgeOffer() }
     case .lie: try lie()
     }
@@ -149,7 +149,7 @@ extension World {
       try apply(group)
     case .joined(let joined):
       guard joined.model == context.modelNames[0], case .connection(let connection) = destination,
-        let peer = peers.first(where: { $0.hubSide == Int(connection) })
+        let peer = peers.first(where: { $0.link.hubSide == Int(connection) })
       else { return }
       let tag = peer.session.identity.tag
       received.served[tag] = .init(session: joined.session, leaves: received.leaves[tag] ?? 0)
@@ -166,12 +166,12 @@ extension World {
 
   /// Whether a feature needs more time to end than a history without it.
   var needsMoreTime: Bool {
-    if context.profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
+    if context.profile.hasOwner, peers.contains(where: { !$0.writes.unacknowledged.isEmpty }) { return true }
     guard let ephemeral, hub != nil else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.present.contains { field, held in
       let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.slotOwner(held) : held.tag
-      return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
+      return !peers.contains { $0.session.identity.tag == tag && !$0.outbox.isOver }
     }
   }
 }

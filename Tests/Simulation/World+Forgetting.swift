@@ -16,25 +16,28 @@ extension World {
 
   /// Whether the hub may have forgotten outcomes of a peer, or of the run whose writes it sends.
   func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
-    peer.successor == nil
-      ? context.profile.forgetsSoon && peer.wasForgotten : context.profile.forgetsSoon || peer.wasForgotten
+    peer.outbox.successor == nil
+      ? context.profile.forgetsSoon && peer.numbers.wasForgotten
+      : context.profile.forgetsSoon || peer.numbers.wasForgotten
   }
 
   /// A peer may disappear before it receives an outcome.
   func strandSometimes(_ peer: Int) {
     guard context.profile.forgetsSoon, forgetting.perMille(60) else { return }
-    context.agenda.add(.besides(.strand(peer: peer, run: peers[peer].run)), at: context.now)
+    context.agenda.add(.besides(.strand(peer: peer, run: peers[peer].process.run)), at: context.now)
   }
 
   /// A peer may disappear before it receives the welcome that says it is unknown.
   func cutWelcomeSometimes(_ peer: Int) {
     guard context.profile.forgetsSoon, forgetting.perMille(300) else { return }
-    context.agenda.add(.besides(.breakOff(peer: peer, run: peers[peer].run, crashes: false)), at: context.now)
+    context.agenda.add(.besides(.breakOff(peer: peer, run: peers[peer].process.run, crashes: false)), at: context.now)
   }
 
   /// Its connection breaks, and its process stops until its lease has expired.
   func strand(_ index: Int) throws(Violation) {
-    guard context.isChaos, !context.isQuiet, peers[index].successor == nil, !peers[index].isPaused else { return }
+    guard context.isChaos, !context.isQuiet, peers[index].outbox.successor == nil, !peers[index].process.isPaused else {
+      return
+    }
     context.record("p\(index) is cut off for longer than its lease")
     context.counts[.stranded] += 1
     breakConnection(index)
@@ -42,6 +45,6 @@ extension World {
     stop(index)
     let lease = UInt64(context.profile.leaseMilliseconds)
     context.agenda.add(
-      .goOn(peer: index, run: peers[index].run), at: context.now + lease + forgetting.within(100...2_500))
+      .goOn(peer: index, run: peers[index].process.run), at: context.now + lease + forgetting.within(100...2_500))
   }
 }

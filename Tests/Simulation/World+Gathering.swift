@@ -35,26 +35,28 @@ extension World {
   func ask(
     _ question: MergeQuestion, of id: WriteID, in name: String, _ peer: SimulatedPeer
   ) throws(Violation) {
-    guard let model = context.modelNames.firstIndex(of: name), let questions = peer.unacknowledged[id]?.questions else {
+    guard let model = context.modelNames.firstIndex(of: name), let questions = peer.writes.unacknowledged[id]?.questions
+    else {
       return
     }
-    peer.unacknowledged[id]?.questions = questions + 1
+    peer.writes.unacknowledged[id]?.questions = questions + 1
     // It is asked again only if another write came meanwhile, or if its number was used up.
     if questions > oracle.listsWritten[model] + losses {
       throw Violation(
         .boundedMerges,
-        "p\(peer.index) was asked \(questions + 1) times what becomes of write \(id.rawValue); "
+        "\(peer) was asked \(questions + 1) times what becomes of write \(id.rawValue); "
           + "its field was written \(oracle.listsWritten[model]) times")
     }
     context.agenda.add(
-      .merge(peer: peer.index, run: peer.run, id, model: model, question),
+      .merge(peer: peer.index, run: peer.process.run, id, model: model, question),
       at: context.now + context.chance.within(0...context.profile.pace))
   }
 
   func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Violation) {
     let peer = peers[index]
-    guard !peer.isPaused else {
-      return context.agenda.add(.merge(peer: index, run: peer.run, id, model: model, question), at: context.now + 100)
+    guard !peer.process.isPaused else {
+      return context.agenda.add(
+        .merge(peer: index, run: peer.process.run, id, model: model, question), at: context.now + 100)
     }
     context.counts[.listMerged] += 1
     let base = SimulatedField.elements(of: question.base)
@@ -68,7 +70,7 @@ extension World {
 
   /// A committed write contains everything that it put in, and what it superseded.
   func checkGathered(
-    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
+    _ write: SimulatedWrite, _ what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
   ) throws(Violation) {
     guard !write.gathered.isEmpty else { return }
     for (field, element) in write.gathered {

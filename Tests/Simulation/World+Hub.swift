@@ -20,7 +20,7 @@ extension World {
 
   /// Whether the hub has a session on the peer's current connection.
   func hasSession(_ peer: SimulatedPeer) -> Bool {
-    read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
+    read { $0.hasSession(on: UInt64(max(peer.link.hubSide, 0))) } == true
   }
 
   func handleAtHub(_ event: Event) throws(Violation) {
@@ -49,12 +49,12 @@ extension World {
   }
 
   private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Violation) {
-    guard hub != nil, peers[peer].hubSide == generation else { return }
+    guard hub != nil, peers[peer].link.hubSide == generation else { return }
     context.recordDelivered(frame)
-    peers[peer].receivedAt = context.now
+    peers[peer].link.receivedAt = context.now
     context.record("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
-      for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
+      for join in joins where join.form == .model { peers[peer].numbers.asked[join.request] = join.unacknowledged }
     }
     if context.profile.hasEphemeralOrBarriers { recordReceived(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
@@ -68,10 +68,10 @@ extension World {
   }
 
   private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Violation) {
-    guard hub != nil, peers[peer].hubSide == generation else { return }
+    guard hub != nil, peers[peer].link.hubSide == generation else { return }
     if let published = World.topic(of: topic) {
-      peers[peer].topics.removeAll { $0 == published }
-      if isOn { peers[peer].topics.append(published) }
+      peers[peer].link.topics.removeAll { $0 == published }
+      if isOn { peers[peer].link.topics.append(published) }
     }
     topic.withUnsafeBytes {
       if isOn {
@@ -88,8 +88,8 @@ extension World {
     let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
     for peer in before where hub != nil && !hasSession(peers[peer]) {
-      if isAfterPause || context.now < peers[peer].receivedAt + UInt64(context.profile.leaseMilliseconds) {
-        throw Violation(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].receivedAt) ms")
+      if isAfterPause || context.now < peers[peer].link.receivedAt + UInt64(context.profile.leaseMilliseconds) {
+        throw Violation(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].link.receivedAt) ms")
       }
     }
     try settleHub()
@@ -139,7 +139,7 @@ extension World {
     isHubPaused = false
     hubInbox.removeAll()
     if losingUnnoticed { loseUnnoticed() } else { try crashStore() }
-    for index in peers.indices where peers[index].isConnected {
+    for index in peers.indices where peers[index].link.isConnected {
       breakConnection(index)
       try settle(index)
     }
@@ -178,11 +178,11 @@ extension World {
       let frame = Array(bytes)
       switch destination {
       case .connection(let connection):
-        guard let peer = peers.first(where: { $0.hubSide == Int(connection) }) else { return }
+        guard let peer = peers.first(where: { $0.link.hubSide == Int(connection) }) else { return }
         sendDown(frame, to: peer, isPublished: false)
       case .publish:
         guard let topic = World.topic(of: frame.prefix(4)) else { return }
-        for peer in peers where peer.topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
+        for peer in peers where peer.link.topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
       }
     }
     hubOutput.removeAll()

@@ -23,7 +23,7 @@ extension World {
         ])
       frames.append(
         PeerMessage.propose([proposal]).encode(
-          session: peers[peer].sessionOnTheWire, start: StartNumber(hubRun)))
+          session: peers[peer].link.session, start: StartNumber(hubRun)))
     }
     context.record("an impostor speaks for p\(peer)")
     for frame in frames {
@@ -64,13 +64,13 @@ extension World {
 
   /// An application that answers what others write.
   func answer(_ update: ModelUpdate, of peer: Int) {
-    guard context.isChaos, context.profile.answers > 0, peers[peer].answers < 60,
+    guard context.isChaos, context.profile.answers > 0, peers[peer].process.answers < 60,
       update.commits.contains(where: { !$0.own }),
       context.chance.perMille(context.profile.answers), let model = context.modelNames.firstIndex(of: update.model)
     else { return }
-    peers[peer].answers += 1
+    peers[peer].process.answers += 1
     context.agenda.add(
-      .answer(peer: peer, run: peers[peer].run, model: model, hops: update.proposalHops),
+      .answer(peer: peer, run: peers[peer].process.run, model: model, hops: update.proposalHops),
       at: context.now + context.chance.within(1...context.profile.pace))
   }
 

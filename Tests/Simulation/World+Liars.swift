@@ -115,7 +115,7 @@ extension World {
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
     try send(.propose([proposal]), liar)
     let wasThere = hasSession(victim)
-    let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
+    let inItsName = Liar(identity: stolen, session: victim.link.session, connection: liar.connection)
     for message in [
       .join([Join(request: 1, model: context.modelNames[index], unacknowledged: 1_000)]), .propose([proposal]),
       .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),

@@ -9,10 +9,10 @@ extension World {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
     }
-    if offer.chunk == 0 { peer.offered.removeAll() }
-    peer.offered += World.seen(in: offer)
+    if offer.chunk == 0 { peer.numbers.offered.removeAll() }
+    peer.numbers.offered += World.seen(in: offer)
     guard offer.isLast, wasAccepted else { return }
-    oracle.claims.record(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
+    oracle.claims.record(peer.numbers.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
   }
 
   private static func seen(in offer: Offer) -> [SeenNumber] {
@@ -24,15 +24,15 @@ extension World {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
     }
-    if offer.chunk == 0 { peer.offering.removeAll() }
-    peer.offering += World.seen(in: offer)
+    if offer.chunk == 0 { peer.numbers.offering.removeAll() }
+    peer.numbers.offering += World.seen(in: offer)
     guard offer.isLast else { return }
     var highest: [Tag: ProposalNumber] = [:]
-    for seen in peer.offering { highest[seen.tag] = max(highest[seen.tag] ?? 0, seen.number) }
-    for (tag, number) in peer.saw[model] where highest[tag] ?? 0 < number {
+    for seen in peer.numbers.offering { highest[seen.tag] = max(highest[seen.tag] ?? 0, seen.number) }
+    for (tag, number) in peer.numbers.seen[model] where highest[tag] ?? 0 < number {
       throw Violation(
         .exactlyOnce,
-        "p\(peer.index) has seen proposal \(number) of \(tag.short) in \(context.modelNames[model]) "
+        "\(peer) has seen proposal \(number) of \(tag.short) in \(context.modelNames[model]) "
           + "and offers its replica as "
           + "if it had seen \(highest[tag] ?? 0)")
     }
@@ -41,7 +41,7 @@ extension World {
   /// Records the numbers of the commits that a peer has seen one by one.
   func recordSeen(_ update: ModelUpdate, in model: Int, by peer: SimulatedPeer) {
     for commit in update.commits where commit.number > 0 {
-      peer.saw[model][commit.origin.tag] = max(peer.saw[model][commit.origin.tag] ?? 0, commit.number)
+      peer.numbers.seen[model][commit.origin.tag] = max(peer.numbers.seen[model][commit.origin.tag] ?? 0, commit.number)
     }
   }
 
@@ -105,16 +105,18 @@ extension World {
       header.start == StartNumber(hubRun), let epoch = peer.read({ $0.epoch })
     else { return }
     for proposal in proposals {
-      guard let model = model(of: proposal.topic), peer.firstSent[model][proposal.number] == nil else { continue }
+      guard let model = model(of: proposal.topic), peer.numbers.firstSent[model][proposal.number] == nil else {
+        continue
+      }
       // A proposal marked as first sent in an earlier epoch may stem from an earlier process.
-      peer.firstSent[model][proposal.number] = proposal.isEarlier ? 0 : epoch
+      peer.numbers.firstSent[model][proposal.number] = proposal.isEarlier ? 0 : epoch
     }
   }
 
   /// A proposal first sent in this epoch has an outcome, whatever others say of older epochs.
   func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Violation) {
-    peers[peer].receivedUnknown = true
-    guard peers[peer].firstSent[model][number] == epoch else { return }
+    peers[peer].numbers.receivedUnknown = true
+    guard peers[peer].numbers.firstSent[model][number] == epoch else { return }
     throw Violation(
       .outcomeKept,
       "p\(peer) was told that nobody knows what became of proposal \(number) to \(context.modelNames[model]), "

@@ -6,17 +6,17 @@ extension World {
   /// R4, R5: no overlaid write is contained in the committed values, or older than an own write that is.
   func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Violation) {
     // A hub that has forgotten a peer cannot report its writes.
-    if peer.snapshot.overlaid.isEmpty || mayBeForgotten(peer) { return }
+    if peer.observed.snapshot.overlaid.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(update, model, of: peer)
-    for (id, number) in zip(peer.snapshot.overlaid, peer.snapshot.numbers) {
-      guard let write = peer.unacknowledged[id] else { continue }
+    for (id, number) in zip(peer.observed.snapshot.overlaid, peer.observed.snapshot.numbers) {
+      guard let write = peer.writes.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let point = oracle.point(of: value, in: field, of: model), point.epoch == update.epoch,
           point.version <= update.version, mustKnow(number, point, in: field, peer)
         else { continue }
         throw Violation(
           .readYourWrites,
-          "write \(id.rawValue) of p\(peer.index) lies over version \(update.version) of \(update.model), "
+          "write \(id.rawValue) of \(peer) lies over version \(update.version) of \(update.model), "
             + "which holds it"
         )
       }
@@ -26,12 +26,13 @@ extension World {
         if let number {
           number <= base.number
         } else {
-          (base.id.map { id < $0 } ?? false) && !peer.wasForgotten && !peer.receivedUnknown && write.original == nil
+          (base.id.map { id < $0 } ?? false) && !peer.numbers.wasForgotten && !peer.numbers.receivedUnknown
+            && write.original == nil
         }
       guard isOlder else { continue }
       throw Violation(
         .readYourWrites,
-        "write \(id.rawValue) of p\(peer.index), proposal \(number ?? 0), lies over its own proposal \(base.number) "
+        "write \(id.rawValue) of \(peer), proposal \(number ?? 0), lies over its own proposal \(base.number) "
           + "in \(update.model)")
     }
   }
@@ -47,7 +48,7 @@ extension World {
         let entry = oracle.entry(.init(model: model, epoch: update.epoch, version: version)), !entry.isRecovered,
         entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
       else { continue }
-      last = (peer.snapshot.committed[field].flatMap { peer.writers[$0] }, entry.number)
+      last = (peer.observed.snapshot.committed[field].flatMap { peer.writes.writers[$0] }, entry.number)
     }
     return last
   }
@@ -59,7 +60,7 @@ extension World {
     _ number: ProposalNumber?, _ point: Oracle.Point, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {
     guard let entry = oracle.entry(point), entry.isRecovered else { return true }
-    guard let number, let first = peer.firstSent[point.model][number] else { return false }
-    return first >= entry.epoch && !peer.receivedUnknown
+    guard let number, let first = peer.numbers.firstSent[point.model][number] else { return false }
+    return first >= entry.epoch && !peer.numbers.receivedUnknown
   }
 }

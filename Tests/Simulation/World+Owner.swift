@@ -38,24 +38,24 @@ extension World {
       if context.featureChance.perMille(temper.delays) { delay = context.featureChance.within(1_500...2_500) }
       if context.featureChance.perMille(temper.cuts) {
         context.agenda.add(
-          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: false)),
+          .besides(.breakOff(peer: peer.index, run: peer.process.run, crashes: false)),
           at: context.now + context.featureChance.within(0...20))
       }
       if context.featureChance.perMille(temper.crashes) {
         context.agenda.add(
-          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: true)),
+          .besides(.breakOff(peer: peer.index, run: peer.process.run, crashes: true)),
           at: context.now + context.featureChance.within(0...20))
       }
     }
     context.agenda.add(
-      .besides(.approve(peer: peer.index, run: peer.run, request, refuses: refuses)), at: context.now + delay)
+      .besides(.approve(peer: peer.index, run: peer.process.run, request, refuses: refuses)), at: context.now + delay)
   }
 
   func answer(_ request: ApprovalRequest, refuses: Bool, _ index: Int) throws(Violation) {
     let peer = peers[index]
-    guard !peer.isPaused else {
+    guard !peer.process.isPaused else {
       return context.agenda.add(
-        .besides(.approve(peer: index, run: peer.run, request, refuses: refuses)), at: context.now + 100)
+        .besides(.approve(peer: index, run: peer.process.run, request, refuses: refuses)), at: context.now + 100)
     }
     context.record("p\(index) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
     peer.session.answer(request, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)
@@ -64,7 +64,7 @@ extension World {
 
   func breakOff(_ index: Int, crashes: Bool) throws(Violation) {
     // A carrier, which only sends an earlier run's writes, has no process of its own.
-    guard context.isChaos, !context.isQuiet, peers[index].successor == nil else { return }
+    guard context.isChaos, !context.isQuiet, peers[index].outbox.successor == nil else { return }
     if crashes { return try crash(index) }
     context.record("cut p\(index), which was asked")
     breakConnection(index)

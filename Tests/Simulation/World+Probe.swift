@@ -35,7 +35,7 @@ extension World {
     let model = context.chance.below(context.modelNames.count)
     guard let topic = topic(of: model) else { return }
     // Not the carriers, which only send an earlier run's writes.
-    let owners = peers.indices.filter { peers[$0].successor == nil }
+    let owners = peers.indices.filter { peers[$0].outbox.successor == nil }
     let index = context.chance.below(owners.count)
     let (victim, writer) = (owners[index], owners[(index + 1) % owners.count])
     let losesHeartbeat = context.chance.perMille(500)

@@ -34,11 +34,13 @@ extension World {
     }
     guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
     let peer: Int? =
-      if case .connection(let id) = destination { peers.firstIndex { $0.hubSide == Int(id) } } else { nil }
+      if case .connection(let id) = destination { peers.firstIndex { $0.link.hubSide == Int(id) } } else { nil }
     switch message {
     case .catchup(let chunk):
       if chunk.chunk > 0 { context.counts[.snapshotInChunks] += 1 }
-      if chunk.isLast, let answered = peer.flatMap({ peers[$0].answered[chunk.request] }), chunk.version > answered {
+      if chunk.isLast, let answered = peer.flatMap({ peers[$0].numbers.answered[chunk.request] }),
+        chunk.version > answered
+      {
         context.counts[.catchupMovedOn] += 1
       }
       try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
@@ -46,7 +48,7 @@ extension World {
     case .joined(let joined):
       try check(joined.topic, joined.epoch, joined.version, "the answer to a join")
       if let peer {
-        peers[peer].answered[joined.request] = joined.version
+        peers[peer].numbers.answered[joined.request] = joined.version
         try check(joined, to: peer)
       }
     case .welcome(let welcome):
@@ -81,13 +83,13 @@ extension World {
       throw Violation(
         .soundJoin, "p\(peer) was told mark \(joined.lastDecided) in \(joined.model), stored is \(lastDecided)")
     }
-    if let unacknowledged = peers[peer].asked[joined.request], unacknowledged > lastDecided + 1 {
+    if let unacknowledged = peers[peer].numbers.asked[joined.request], unacknowledged > lastDecided + 1 {
       throw Violation(
         .soundJoin,
         "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(lastDecided)")
     }
-    guard joined.delivery == .published, peers[peer].isConnected else { return }
-    if !peers[peer].topics.contains(joined.topic) {
+    guard joined.delivery == .published, peers[peer].link.isConnected else { return }
+    if !peers[peer].link.topics.contains(joined.topic) {
       throw Violation(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
     }
   }

@@ -6,7 +6,7 @@ extension World {
   /// Records what observers are notified of.
   func recordNotified(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
     for change in update.changes {
-      if let field = SimulatedField.index(of: change.field) { peer.notified[model][field] = change.new }
+      if let field = SimulatedField.index(of: change.field) { peer.observed.notified[model][field] = change.new }
     }
   }
 
@@ -15,13 +15,13 @@ extension World {
     for (model, name) in context.modelNames.enumerated() {
       for (field, title) in SimulatedField.names.enumerated() {
         let record = peer.read { $0.fieldRecord(name, title) }
-        let notified = peer.notified[model][field]
+        let notified = peer.observed.notified[model][field]
         guard record?.shown != record?.committed || record?.isPending == true || notified != record?.committed else {
           continue
         }
         throw Violation(
           .readYourWrites,
-          "p\(peer.index) shows \(title) = \(describe(record?.shown)) of \(name) where nothing waits and "
+          "\(peer) shows \(title) = \(describe(record?.shown)) of \(name) where nothing waits and "
             + "\(describe(record?.committed)) is committed; its observers were told \(describe(notified))")
       }
     }

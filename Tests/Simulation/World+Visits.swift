@@ -7,7 +7,9 @@ import BindingProtocol
 extension World {
   /// A step of a visit: join and write, then write again or delete everything, then leave.
   func visit(_ peer: Int, step: Int) throws(Violation) {
-    guard context.isChaos, !context.isQuiet, !peers[peer].isPaused, let visited = context.visited else { return }
+    guard context.isChaos, !context.isQuiet, !peers[peer].process.isPaused, let visited = context.visited else {
+      return
+    }
     let model = context.modelNames.count - 1
     switch step {
     case 0:
@@ -30,7 +32,7 @@ extension World {
     default: return
     }
     context.agenda.add(
-      .visit(peer: peer, run: peers[peer].run, step: step + 1),
+      .visit(peer: peer, run: peers[peer].process.run, step: step + 1),
       at: context.now + context.chance.within(1...(context.profile.pace + 2 * context.profile.requestDelay)))
   }
 
@@ -39,12 +41,14 @@ extension World {
     context.record("p\(peer) joins \(visited)")
     // New observers have not been notified yet.
     if !peers[peer].session.knows(visited) {
-      for field in SimulatedField.names.indices { peers[peer].notified[context.modelNames.count - 1][field] = nil }
+      for field in SimulatedField.names.indices {
+        peers[peer].observed.notified[context.modelNames.count - 1][field] = nil
+      }
     }
     peers[peer].session.join(visited, now: peerNow(peer), into: &peers[peer].output)
     if peers[peer].session.version(of: visited).version == 0 {
-      peers[peer].seen[context.modelNames.count - 1] = (0, 0)
-      peers[peer].saw[context.modelNames.count - 1].removeAll()
+      peers[peer].observed.seen[context.modelNames.count - 1] = (0, 0)
+      peers[peer].numbers.seen[context.modelNames.count - 1].removeAll()
     }
     try settle(peer)
   }

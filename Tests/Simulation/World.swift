@@ -48,7 +48,7 @@ package final class World {
   /// Frames of the hub's output already checked against the oracle.
   @exclusivity(unchecked) var checkedFrames = 0
   /// Writes that ended without being committed.
-  @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
+  @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedWrite)] = []
   /// How often the log, or its end, was lost.
   @exclusivity(unchecked) var losses = 0
   @exclusivity(unchecked) var divergences = 0
@@ -60,7 +60,7 @@ package final class World {
   @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
   @exclusivity(unchecked) var probe: Probe?
   /// The write being made; it may supersede others.
-  @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedPeer.Write)?
+  @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedWrite)?
   /// Words and numbers put into gathering fields so far.
   @exclusivity(unchecked) var gatheredCount = 0
   /// A spare buffer, so that `settle` does not allocate.
@@ -142,7 +142,7 @@ package final class World {
     try run(until: chaosEnds + 15_000)
     // After a loss the numbers that a peer has not seen decided may have gaps, and each gap costs a join: on a slow
     // connection that takes time.
-    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.unacknowledged.isEmpty }) {
+    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.writes.unacknowledged.isEmpty }) {
       try run(until: context.now + 10_000)
     }
     for _ in 0..<12 where needsMoreTime { try run(until: context.now + 5_000) }
@@ -175,22 +175,22 @@ package final class World {
     switch event {
     case .toHub, .subscribe, .append, .reload, .tickHub, .hubGoesOn: try handleAtHub(event)
     case .toPeer(let peer, let generation, let frame, let isPublished):
-      if peers[peer].isPaused {
+      if peers[peer].process.isPaused {
         queue(frame, generation, for: peers[peer], isPublished: isPublished)
       } else {
         try deliver(frame, generation, to: peer)
       }
     case .connect(let peer, let generation): try connect(peer, generation)
-    case .tickPeer(let peer, let run): if peers[peer].run == run { try tick(peers[peer]) }
+    case .tickPeer(let peer, let run): if peers[peer].process.run == run { try tick(peers[peer]) }
     case .act(let peer): try act(peer)
     case .startHub: if hub == nil { try startHub() }
-    case .goOn(let peer, let run): if peers[peer].run == run { try goOn(peer) }
+    case .goOn(let peer, let run): if peers[peer].process.run == run { try goOn(peer) }
     case .answer(let peer, let run, let model, let hops):
-      if peers[peer].run == run, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }
+      if peers[peer].process.run == run, !peers[peer].process.isPaused { try writeAnswer(peer, to: model, hops: hops) }
     case .merge(let peer, let run, let id, let model, let question):
-      if peers[peer].run == run { try answer(question, of: id, in: model, peer) }
-    case .withdraw(let peer, let run, let id): if peers[peer].run == run { try withdraw(id, of: peer) }
-    case .visit(let peer, let run, let step): if peers[peer].run == run { try visit(peer, step: step) }
+      if peers[peer].process.run == run { try answer(question, of: id, in: model, peer) }
+    case .withdraw(let peer, let run, let id): if peers[peer].process.run == run { try withdraw(id, of: peer) }
+    case .visit(let peer, let run, let step): if peers[peer].process.run == run { try visit(peer, step: step) }
     case .endMute(let peer, let generation): try endMute(peer, generation)
     case .endQuiet: context.isQuiet = false
     case .besides(let event): try handle(event)
@@ -198,9 +198,9 @@ package final class World {
   }
 
   private func tick(_ peer: SimulatedPeer) throws(Violation) {
-    let (run, time) = (peer.run, context.now + peer.clockOffset)
+    let (run, time) = (peer.process.run, context.now + peer.process.clockOffset)
     let due = peer.read { $0.nextDeadline }
-    if !peer.isPaused, due <= time {
+    if !peer.process.isPaused, due <= time {
       peer.session.tick(now: time, into: &peer.output)
       try settle(peer.index)
     }
@@ -209,7 +209,7 @@ package final class World {
   }
 
   func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Violation) {
-    guard peers[index].generation == generation else { return }
+    guard peers[index].link.generation == generation else { return }
     context.recordDelivered(frame)
     context.record("hub → p\(index)  \(World.words(ofHubFrame: frame))")
     delivering = HubMessageKind(rawValue: frame[4])
@@ -220,5 +220,5 @@ package final class World {
     try settle(index)
   }
 
-  func peerNow(_ peer: Int) -> UInt64 { context.now + peers[peer].clockOffset }
+  func peerNow(_ peer: Int) -> UInt64 { context.now + peers[peer].process.clockOffset }
 }

@@ -22,7 +22,7 @@ RECORDS = {
 STORED = {
     "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "ModelLog": 40,
     "PeerRuntime.State": 21, "PeerSocketLoop": 16, "Pending": 25, "SQLiteStore": 24, "ScalePeer": 17,
-    "SessionRecord": 17, "SharedModel.Staged": 17, "SimulatedPeer": 49, "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24,
+    "SessionRecord": 17, "SharedModel.Staged": 17, "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24,
     "World": 33, "ZeroMQTransport": 24,
 }
 EXTENDED = {
