@@ -38,6 +38,12 @@ extension FaultProfile {
   /// Whether any peer joins an ephemeral model.
   var hasEphemeralModel: Bool { ephemeralWriters > 0 || hasOwner }
 
+  /// Whether the application of a peer joins the ephemeral model. Excludes carriers, which only send an earlier run's
+  /// writes.
+  func isInEphemeralModel(_ peer: Int) -> Bool {
+    peer < min(ephemeralWriters, peers) || hasOwner && peer == peers - 1
+  }
+
   /// Whether the world must record what the hub receives, which other histories do not need.
   var hasEphemeralOrBarriers: Bool { hasEphemeralModel || barriers > 0 }
 }

@@ -1,3 +1,4 @@
+import BindingPeer
 import BindingProtocol
 
 /// The fields of every simulated model, by their index in its state.
@@ -53,5 +54,15 @@ enum SimulatedField {
 
   static func text(of words: [Int]) -> FieldValue {
     FieldValue(bytes: Array("\"\(words.map(word).joined(separator: " "))\"".utf8))
+  }
+
+  /// What a proposal sets in the fields whose values identify their writer.
+  static func plainSets(_ proposal: Proposal) -> [(field: Int, value: FieldValue)] {
+    proposal.operations.compactMap { operation in
+      guard operation.verb == .set, let value = operation.value, let field = index(of: operation.field),
+        !isGathered(field)
+      else { return nil }
+      return (field, value)
+    }
   }
 }

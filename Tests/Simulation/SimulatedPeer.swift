@@ -3,11 +3,16 @@ import BindingProtocol
 
 /// A peer in the world: its session, both ends of its connections, its process, and what its application remembers in
 /// order to check the session's promises.
-final class SimulatedPeer: CustomStringConvertible {
+final class SimulatedPeer: SimulationPart, CustomStringConvertible {
+  let context: SimulationContext
+  let invariants: Invariants
+  let hub: SimulatedHub
   /// Its index in the world.
   let index: Int
   @exclusivity(unchecked) var session: Session
   @exclusivity(unchecked) var output = PeerOutput()
+  /// Spares `settle` an allocation.
+  @exclusivity(unchecked) var spareOutput = PeerOutput()
   @exclusivity(unchecked) var link: PeerLink
   @exclusivity(unchecked) var process: PeerProcess
   @exclusivity(unchecked) var outbox = PeerOutbox()
@@ -16,19 +21,65 @@ final class SimulatedPeer: CustomStringConvertible {
   @exclusivity(unchecked) var numbers: KnownNumbers
   /// What it said in an ephemeral model, if it is in one.
   @exclusivity(unchecked) var member: EphemeralMember?
-  @exclusivity(unchecked) var barriers: [BarrierID: World.Barrier] = [:]
+  @exclusivity(unchecked) var barriers: [BarrierID: PeerBarrier] = [:]
 
-  init(
-    index: Int, session: Session, output: PeerOutput, generation: Int, run: Int, clockOffset: UInt64, models: Int
-  ) {
+  /// Starts a process of a peer, which joins the models.
+  /// - Parameter former: the process before, if there was one.
+  convenience init(_ index: Int, after former: SimulatedPeer?, book: OutboxBook?, of hub: SimulatedHub) {
+    let profile = hub.profile
+    let fresh = Identity(secret: Secret(high: hub.chance.next(), low: hub.chance.next()), name: "p\(index)")
+    #if MUTANTS
+      let identity = Mutant.isOn(.keepIdentity) ? former?.session.identity ?? fresh : fresh
+    #else
+      let identity = fresh
+    #endif
+    let offset = hub.chance.below(2) == 0 ? 0 : UInt64(hub.chance.below(5_000))
+    let now = hub.now + offset
+    var options = SessionOptions()
+    options.offlineMilliseconds = profile.offlineMilliseconds
+    if profile.writesTooDeep { options.limits.maxHops = 20 }
+    options.maxOutboxWrites = profile.maxOutboxWrites
+    options.maxBufferedBytes = profile.maxBufferedBytes
+    var session = Session(
+      identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil)
+    var outbox = PeerOutbox()
+    var book = book
+    outbox.previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: hub.context.wall)) }
+    outbox.bookRun = book?.begin(identity) ?? 0
+    outbox.book = book
+    self.init(
+      index, session, clockOffset: offset, run: former.map { $0.process.run + 1 } ?? 0,
+      generation: former.map { $0.link.generation + 1 } ?? (index + 1) * 1_000_000, of: hub)
+    self.outbox = outbox
+    for model in modelNames where model != context.visited || !isChaos {
+      self.session.join(model, now: now, into: &output)
+    }
+    if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &output) }
+    guard profile.isInEphemeralModel(index) else { return }
+    self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &output)
+    member = EphemeralMember()
+  }
+
+  init(_ index: Int, _ session: Session, clockOffset: UInt64, run: Int, generation: Int, of hub: SimulatedHub) {
+    (context, invariants, self.hub) = (hub.context, hub.invariants, hub)
     self.index = index
     self.session = session
-    self.output = output
     link = PeerLink(generation: generation)
     process = PeerProcess(run: run, clockOffset: clockOffset)
+    let models = context.modelNames.count
     writes = OwnWrites(models: models)
     observed = ObservedModels(models: models)
     numbers = KnownNumbers(models: models)
+  }
+
+  /// The time by its clock.
+  var clock: UInt64 { now + process.clockOffset }
+  var tag: Tag { session.identity.tag }
+
+  /// Whether the hub may have forgotten outcomes of this peer, or of the run whose writes it sends.
+  var mayBeForgotten: Bool {
+    outbox.successor == nil
+      ? profile.forgetsSoon && numbers.wasForgotten : profile.forgetsSoon || numbers.wasForgotten
   }
 
   /// Reads the session without copying it.
@@ -36,125 +87,4 @@ final class SimulatedPeer: CustomStringConvertible {
 
   /// "p" and its index.
   var description: String { "p\(index)" }
-}
-
-/// Both ends of a peer's two connections, to the hub and from it.
-struct PeerLink {
-  /// Counts its connections; frames of an earlier one are lost.
-  var generation: Int
-  /// The hub's number for the present connection.
-  var hubSide = -1
-  var isConnected = false
-  /// The subscribed heartbeats and models; too few to be worth hashing.
-  var topics: [Topic] = []
-  /// The session named in the last frame that it sent.
-  var session: SessionID = 0
-  /// Until then no published frame reaches it, or none of its frames reaches the hub.
-  var deafUntil: UInt64 = 0
-  var muteUntil: UInt64 = 0
-  /// When the last frame of each connection arrives: frames keep their order.
-  var lastRequestArrival: UInt64 = 0
-  var lastPublishArrival: UInt64 = 0
-  var lastUpArrival: UInt64 = 0
-  var lastSubscriptionArrival: UInt64 = 0
-  /// When the hub last received from it.
-  var receivedAt: UInt64 = 0
-}
-
-/// A peer's process, which may be stopped for a while.
-struct PeerProcess {
-  /// Counts the processes of this peer: events of an earlier one are void.
-  var run: Int
-  let clockOffset: UInt64
-  var isPaused = false
-  var pausedAt: UInt64 = 0
-  /// How long it was stopped in total.
-  var slept: UInt64 = 0
-  /// While the process is stopped, arriving frames wait here.
-  var inbox: [(generation: Int, frame: [UInt8])] = []
-  /// How many frames of `inbox` are published ones.
-  var publishedInInbox = 0
-  /// Steps of its application, and writes in answer to others', so far.
-  var steps = 0
-  var answers = 0
-
-  init(run: Int, clockOffset: UInt64) {
-    self.run = run
-    self.clockOffset = clockOffset
-  }
-}
-
-/// The file of a peer's outbox, and the earlier runs whose writes it still has to send.
-struct PeerOutbox {
-  /// The file, if any, and the run in it that is this session's.
-  var book: OutboxBook?
-  var bookRun: UInt32 = 0
-  /// Earlier runs that wait to be sent, with this session's ids of their writes, and the peer that sends one now.
-  var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
-  var carrier: Int?
-  /// For a peer that sends an earlier run: its successor, and the successor's id of each write.
-  var successor: Int?
-  var successorIDs: [WriteID: WriteID] = [:]
-  var isOver = false
-}
-
-/// An application's writes that have no outcome yet, or whose outcome its replica has not reached.
-struct OwnWrites {
-  /// The last plain write of a field, whose value shows.
-  struct Plain {
-    let id: WriteID
-    let value: FieldValue
-  }
-  var unacknowledged = WriteBook()
-  /// By model and field.
-  var lastPlain: [[Plain?]]
-  /// Where the last plain write of a field was acknowledged, while the replica has not reached that version.
-  var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
-  /// The write that made each value.
-  var writers: [FieldValue: WriteID] = [:]
-
-  init(models: Int) {
-    lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
-  }
-}
-
-/// What an application has been shown, by model.
-struct ObservedModels {
-  /// The value of each field that observers were last notified of.
-  var notified: [[FieldValue?]]
-  /// The version that it last showed.
-  var seen: [(epoch: Epoch, version: Version)]
-  /// Whether it was announced below a prefix.
-  var announced: [Bool]
-  /// What it shows, filled on each look.
-  var snapshot = ModelSnapshot()
-
-  init(models: Int) {
-    notified = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
-    seen = Array(repeating: (0, 0), count: models)
-    announced = Array(repeating: false, count: models)
-  }
-}
-
-/// What a peer has learned and reported about proposals' numbers.
-struct KnownNumbers {
-  /// By model: the highest number of each writer whose commit it was shown.
-  var seen: [[Tag: ProposalNumber]]
-  /// By model: the epoch in which it first sent each number.
-  var firstSent: [[ProposalNumber: Epoch]]
-  /// The seen numbers of its offer, as it is sent and as it arrives.
-  var offering: [SeenNumber] = []
-  var offered: [SeenNumber] = []
-  /// The lowest unacknowledged number that each of its joins reported, and the version in the answer to each.
-  var asked: [UInt32: ProposalNumber] = [:]
-  var answered: [UInt32: Version] = [:]
-  /// Whether the hub once did not know it any more.
-  var wasForgotten = false
-  /// Whether it was once told that an outcome is unknown; it may have sent that write again under a later number.
-  var receivedUnknown = false
-
-  init(models: Int) {
-    seen = Array(repeating: [:], count: models)
-    firstSent = Array(repeating: [:], count: models)
-  }
 }

@@ -1,3 +1,4 @@
+import BindingHub
 import BindingProtocol
 
 /// What all parts of a simulated world share: the faults to inject, the time, the chance, the events to come, and what
@@ -12,7 +13,7 @@ final class SimulationContext {
   /// Chance for features between peers: a stream of its own, so that drawing features does not change the histories
   /// without them.
   @exclusivity(unchecked) var featureChance: Chance
-  @exclusivity(unchecked) var agenda = Agenda<World.Event>(blank: .endQuiet)
+  @exclusivity(unchecked) var agenda = Agenda<WorldEvent>(blank: .endQuiet)
   @exclusivity(unchecked) private(set) var now: UInt64 = 1_000
   @exclusivity(unchecked) var isChaos = true
   /// No peer writes: the hub has lost commits and does not know it.
@@ -40,7 +41,7 @@ final class SimulationContext {
   var wall: UInt64 { 1_700_000_000_000 + now }
 
   /// The next event up to that time, which becomes the present; nil if there is none.
-  func nextEvent(until end: UInt64) -> World.Event? {
+  func nextEvent(until end: UInt64) -> WorldEvent? {
     digest.add(chance.state)
     digest.add(featureChance.state)
     guard let event = agenda.pop(upTo: end) else {
@@ -58,6 +59,10 @@ final class SimulationContext {
     digest.add(frame)
   }
 
+  func schedule(_ event: PeerEvent, of peer: SimulatedPeer, at time: UInt64) {
+    agenda.add(.peer(peer.index, run: peer.process.run, event), at: time)
+  }
+
   func record(_ text: @autoclosure () -> String) {
     guard keepsTrace else { return }
     trace.append("\(now)  \(text())")
@@ -66,4 +71,53 @@ final class SimulationContext {
 
   /// Every value is unique, so that its origin can be identified.
   func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
+
+  /// Adds what a hub has counted until its end.
+  func add(_ counters: HubCounters) {
+    counts[.repeated] += counters.repeats
+    counts[.routedJoin] += counters.routedJoins
+    counts[.recoveredField] += counters.recoveredFields
+    counts[.jump] += counters.jumps
+    counts[.raisedLastDecided] += counters.raisedMarks
+    counts[.expiredLease] += counters.expiredLeases
+    counts[.movedBatch] += counters.movedBatches
+    counts[.unknownBatch] += counters.unknownBatches
+    counts[.fullStore] += counters.fullAppends
+    counts[.deltaServed] += counters.deltas
+    counts[.snapshotServed] += counters.snapshots
+    counts[.expiredAtHub] += counters.expired
+    counts[.removedModel] += counters.removedModels
+    counts[.renumberedModel] += counters.renumberedModels
+  }
+}
+
+/// A part of the simulated world, which shares the context with the other parts.
+protocol SimulationPart: AnyObject {
+  var context: SimulationContext { get }
+}
+
+extension SimulationPart {
+  var profile: FaultProfile { context.profile }
+  var modelNames: [String] { context.modelNames }
+  var now: UInt64 { context.now }
+  var isChaos: Bool { context.isChaos }
+  var isQuiet: Bool { context.isQuiet }
+  var agenda: Agenda<WorldEvent> {
+    get { context.agenda }
+    _modify { yield &context.agenda }
+  }
+  var chance: Chance {
+    get { context.chance }
+    _modify { yield &context.chance }
+  }
+  var featureChance: Chance {
+    get { context.featureChance }
+    _modify { yield &context.featureChance }
+  }
+  var counts: Counts {
+    get { context.counts }
+    _modify { yield &context.counts }
+  }
+
+  func record(_ text: @autoclosure () -> String) { context.record(text()) }
 }

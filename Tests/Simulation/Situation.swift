@@ -69,7 +69,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case impostor = "impostor refused"
   case impostorFirst = "impostor refused that came first after a hub restart"
   case forgedOffer = "replica offered that never was"
-  case lied = "lie told to the hub"
+  case attacked = "attack on the hub"
   case receivedUnknown = "outcome that no epoch of the log knows"
   case wroteInEphemeralModel = "write in an ephemeral model"
   case notOwner = "write of another's ephemeral field refused"

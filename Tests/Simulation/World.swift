@@ -1,4 +1,3 @@
-import BindingHub
 import BindingPeer
 import BindingProtocol
 
@@ -6,106 +5,45 @@ import BindingProtocol
 /// seed.
 ///
 /// A chaos phase injects the faults of the profile; then everything heals. Invariants are checked at every step.
-package final class World {
-  enum Event {
-    case toHub(peer: Int, generation: Int, frame: [UInt8])
-    case toPeer(peer: Int, generation: Int, frame: [UInt8], isPublished: Bool)
-    case subscribe(peer: Int, generation: Int, topic: [UInt8], isOn: Bool)
-    case connect(peer: Int, generation: Int)
-    case tickHub(Int)
-    case tickPeer(peer: Int, run: Int)
-    case act(peer: Int)
-    case startHub
-    case append(hubRun: Int, [Batch])
-    case reload(hubRun: Int, model: String)
-    case goOn(peer: Int, run: Int)
-    case hubGoesOn(hubRun: Int)
-    case answer(peer: Int, run: Int, model: Int, hops: UInt8)
-    /// Indirect, so that it does not enlarge every other case.
-    indirect case merge(peer: Int, run: Int, WriteID, model: Int, MergeQuestion)
-    case withdraw(peer: Int, run: Int, WriteID)
-    case visit(peer: Int, run: Int, step: Int)
-    case endMute(peer: Int, generation: Int)
-    case endQuiet
-    case besides(Besides)
-  }
-
+package final class World: SimulationPart {
   let context: SimulationContext
-
-  @exclusivity(unchecked) var hub: HubMachine?
-  @exclusivity(unchecked) var hubRun = 0
-  @exclusivity(unchecked) var hubOutput = HubOutput()
-  /// The model of each topic that this hub has ever assigned.
-  @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
-  @exclusivity(unchecked) var epoch: Epoch = 1 << 32
-  @exclusivity(unchecked) var log: [Batch] = []
-  /// Batches that the store has received and not yet answered.
-  @exclusivity(unchecked) var underway: [Batch] = []
-  @exclusivity(unchecked) var isTailLost = false
-  @exclusivity(unchecked) var oracle: Oracle
-  @exclusivity(unchecked) var peers: [SimulatedPeer] = []
-  @exclusivity(unchecked) var modelFrames = 0
-  /// Frames of the hub's output already checked against the oracle.
-  @exclusivity(unchecked) var checkedFrames = 0
-  /// Writes that ended without being committed.
-  @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedWrite)] = []
-  /// How often the log, or its end, was lost.
-  @exclusivity(unchecked) var losses = 0
-  @exclusivity(unchecked) var divergences = 0
-  /// While the hub's process is stopped, its events wait in `hubInbox`.
-  @exclusivity(unchecked) var isHubPaused = false
-  @exclusivity(unchecked) var hubInbox: [Event] = []
-  /// The exception to `isQuiet`: a freshly started peer, which may write to models that have lost nothing.
-  @exclusivity(unchecked) var newcomer: Int?
-  @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
-  @exclusivity(unchecked) var probe: Probe?
-  /// The write being made; it may supersede others.
-  @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedWrite)?
-  /// Words and numbers put into gathering fields so far.
-  @exclusivity(unchecked) var gatheredCount = 0
-  /// A spare buffer, so that `settle` does not allocate.
-  @exclusivity(unchecked) var emptyOutput = PeerOutput()
-  /// The kind of message that a peer is reading.
-  @exclusivity(unchecked) var delivering: HubMessageKind?
-  /// Chance for features between peers.
-  /// Chance for everything that impostors do.
-  @exclusivity(unchecked) var lieChance: Chance
-  @exclusivity(unchecked) var forgetting: Chance
-  let lies: [Lie]
-  @exclusivity(unchecked) var received = Received()
-  /// The truth about the first model's ephemeral model, if any peer joins it, and the approvals of its owner.
-  @exclusivity(unchecked) var ephemeral: EphemeralOracle?
-  @exclusivity(unchecked) var ownership = Ownership()
-  /// Barriers that the hub has received, and the highest version of the first model that each identity has reached
-  /// in each epoch.
-  @exclusivity(unchecked) var asked: [AskedBarrier] = []
-  @exclusivity(unchecked) var reached: [Tag: [Epoch: Version]] = [:]
+  let invariants: Invariants
+  let network: SimulatedNetwork
+  let hub: SimulatedHub
+  private let attackers: Attackers
+  private let faults: Faults
+  private let workload: Workload
+  private let ephemeralWorkload: EphemeralWorkload
 
   /// Creates the world of one seed.
   /// - Parameters:
   ///   - profile: the faults to inject; nil draws them from the seed.
   ///   - keepsTrace: whether to record every step in `trace`.
   package init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
+    // Each stream of its own, so that drawing from one does not change what the others give.
     var chance = Chance(seed: seed)
     var featureChance = Chance(seed: seed ^ 0x5EED_C0DE)
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
-    var lieChance = Chance(seed: seed ^ 0x11A2_5EED)
+    var attackChance = Chance(seed: seed ^ 0x11A2_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
-      drawn.drawForgedOffers(from: &lieChance)
+      drawn.drawForgedOffers(from: &attackChance)
     }
-    context = SimulationContext(
-      profile: drawn, chance: chance, featureChance: featureChance, keepsTrace: keepsTrace)
-    lies = drawn.forgedOffers > 0 ? World.drawLies(from: &lieChance) : []
-    self.lieChance = lieChance
-    forgetting = Chance(seed: seed ^ 0x0F06_5EED)
-    oracle = Oracle(modelNames: context.modelNames)
-    oracle.claims.mayRepeatWords = drawn.forgetsSoon
-    if drawn.hasEphemeralModel { ephemeral = EphemeralOracle(of: context.modelNames[0]) }
+    context = SimulationContext(profile: drawn, chance: chance, featureChance: featureChance, keepsTrace: keepsTrace)
+    invariants = Invariants(context)
+    network = SimulatedNetwork(context, isolationChance: Chance(seed: seed ^ 0x0F06_5EED))
+    hub = SimulatedHub(context, invariants, network)
+    attackers = Attackers(hub, chance: attackChance)
+    faults = Faults(hub, attackers)
+    workload = Workload(context, network, faults)
+    ephemeralWorkload = EphemeralWorkload(context, network)
     for index in 0..<drawn.peers {
-      peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
+      let book = drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil
+      network.peers.append(SimulatedPeer(index, after: nil, book: book, of: hub))
     }
   }
+
+  deinit { network.removePeers() }
 
   /// A fingerprint of the history so far.
   package var digest: UInt64 { context.digest.value }
@@ -117,108 +55,118 @@ package final class World {
   package var trace: [String] { context.trace }
 
   /// Runs the whole history.
-  /// - Throws: `Violation`, which names the violated invariant and the moment.
+  /// - Throws: `Violation`, which names the violated rule and the moment.
   package func run() throws(Violation) {
-    do { try runAll() } catch { throw error.at(context.now) }
+    do {
+      try runChaos()
+      try heal()
+      try checkAtRest()
+      try loseTail()
+      try checkAtRest()
+    } catch {
+      throw error.at(now)
+    }
+    if let counters = hub.counters { context.add(counters) }
+    counts[.decided] = invariants.log.decided
+    for peer in network.peers { counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
-  private func runAll() throws(Violation) {
-    try startHub()
-    for index in peers.indices {
-      if context.profile.writesTooDeep { try writeTooDeep(index) }
-      context.agenda.add(.tickPeer(peer: index, run: 0), at: context.now + context.chance.within(0...50))
-      context.agenda.add(.act(peer: index), at: context.now + context.chance.within(20...400))
+  private func runChaos() throws(Violation) {
+    try faults.startHub()
+    for peer in network.peers {
+      if profile.writesTooDeep { try peer.writeTooDeep() }
+      agenda.add(.tick(peer: peer.index, run: 0), at: now + chance.within(0...50))
+      agenda.add(.step(peer: peer.index), at: now + chance.within(20...400))
     }
-    beginEphemeralWriters()
-    awaitLie()
-    let chaosEnds = context.now + context.profile.chaosMilliseconds
-    try run(until: chaosEnds)
-    context.isChaos = false
-    context.record("healing")
-    for peer in peers.indices where context.profile.visits > 0 { try joinVisited(peer) }
-    if hub == nil { try startHub() }
-    try endOwnership()
-    // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
-    try run(until: chaosEnds + 15_000)
-    // After a loss the numbers that a peer has not seen decided may have gaps, and each gap costs a join: on a slow
-    // connection that takes time.
-    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.writes.unacknowledged.isEmpty }) {
-      try run(until: context.now + 10_000)
-    }
-    for _ in 0..<12 where needsMoreTime { try run(until: context.now + 5_000) }
-    // The hub's last withdrawals of ephemeral fields are still in flight.
-    if context.profile.hasEphemeralOrBarriers { try run(until: context.now + 1_000) }
-    try awaitRenumbered()
-    try checkHealed()
-    try probeTail()
-    try awaitRenumbered()
-    try checkHealed()
-    if let counters = hub?.counters { add(counters) }
-    context.counts[.decided] = oracle.decided
-    for peer in peers { context.counts[.unbuffered] += peer.session.counters.unbuffered }
+    ephemeralWorkload.begin()
+    attackers.awaitAttack()
+    try run(for: profile.chaosMilliseconds)
   }
 
-  /// A renumbering ends the sessions of all peers in the model; they say hello again.
-  private func awaitRenumbered() throws(Violation) {
-    var seen = 0
-    for _ in 0..<6 where oracle.renumberings != seen {
-      seen = oracle.renumberings
-      try run(until: context.now + 5_000)
-    }
-  }
-
-  func run(until end: UInt64) throws(Violation) {
+  func run(for milliseconds: UInt64) throws(Violation) {
+    let end = now + milliseconds
     while let event = context.nextEvent(until: end) { try handle(event) }
   }
 
-  private func handle(_ event: Event) throws(Violation) {
+  // MARK: Events
+
+  private func handle(_ event: WorldEvent) throws(Violation) {
     switch event {
-    case .toHub, .subscribe, .append, .reload, .tickHub, .hubGoesOn: try handleAtHub(event)
-    case .toPeer(let peer, let generation, let frame, let isPublished):
-      if peers[peer].process.isPaused {
-        queue(frame, generation, for: peers[peer], isPublished: isPublished)
+    case .hub(let event): try hub.handle(event)
+    case .peer(let index, let run, let event):
+      let peer = network.peers[index]
+      if peer.process.run == run { try handle(event, of: peer) }
+    case .tick(let peer, let run): if network.peers[peer].process.run == run { try network.peers[peer].tick() }
+    case .frame(let frame, let index, let generation, let isPublished):
+      let peer = network.peers[index]
+      if peer.process.isPaused {
+        peer.queue(frame, generation, isPublished: isPublished)
       } else {
-        try deliver(frame, generation, to: peer)
+        try peer.deliver(frame, generation)
       }
-    case .connect(let peer, let generation): try connect(peer, generation)
-    case .tickPeer(let peer, let run): if peers[peer].process.run == run { try tick(peers[peer]) }
-    case .act(let peer): try act(peer)
-    case .startHub: if hub == nil { try startHub() }
-    case .goOn(let peer, let run): if peers[peer].process.run == run { try goOn(peer) }
-    case .answer(let peer, let run, let model, let hops):
-      if peers[peer].process.run == run, !peers[peer].process.isPaused { try writeAnswer(peer, to: model, hops: hops) }
-    case .merge(let peer, let run, let id, let model, let question):
-      if peers[peer].process.run == run { try answer(question, of: id, in: model, peer) }
-    case .withdraw(let peer, let run, let id): if peers[peer].process.run == run { try withdraw(id, of: peer) }
-    case .visit(let peer, let run, let step): if peers[peer].process.run == run { try visit(peer, step: step) }
-    case .endMute(let peer, let generation): try endMute(peer, generation)
+    case .connect(let peer, let generation): try network.peers[peer].connect(generation)
+    case .endMute(let peer, let generation): try network.peers[peer].endMute(generation)
+    case .step(let peer): try workload.step(network.peers[peer])
+    case .stepInEphemeralModel(let peer): try ephemeralWorkload.step(network.peers[peer])
+    case .startHub: if !hub.isThere { try faults.startHub() }
     case .endQuiet: context.isQuiet = false
-    case .besides(let event): try handle(event)
+    case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
+    case .attack: try attackers.attack()
     }
   }
 
-  private func tick(_ peer: SimulatedPeer) throws(Violation) {
-    let (run, time) = (peer.process.run, context.now + peer.process.clockOffset)
-    let due = peer.read { $0.nextDeadline }
-    if !peer.process.isPaused, due <= time {
-      peer.session.tick(now: time, into: &peer.output)
-      try settle(peer.index)
+  private func handle(_ event: PeerEvent, of peer: SimulatedPeer) throws(Violation) {
+    switch event {
+    case .resume: try peer.resume()
+    case .crash: try faults.interrupt(peer, crashes: true)
+    case .disconnect: try faults.interrupt(peer, crashes: false)
+    case .isolate: try faults.isolate(peer)
+    case .answer(let model, let hops): try peer.writeAnswer(to: model, hops: hops)
+    case .merge(let id, let model, let question): try peer.answer(question, of: id, in: model)
+    case .withdraw(let id): try peer.withdraw(id)
+    case .visit(let step): try workload.visit(peer, step: step)
+    case .rejoinEphemeralModel: try ephemeralWorkload.rejoin(peer)
+    case .withdrawInEphemeralModel(let id): try ephemeralWorkload.withdraw(id, of: peer)
+    case .approve(let request, let refuses): try peer.answer(request, refuses: refuses)
     }
-    let wait = due == .max ? 200 : min(due - min(due, time), 200)
-    context.agenda.add(.tickPeer(peer: peer.index, run: run), at: context.now + max(wait, 25))
   }
 
-  func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Violation) {
-    guard peers[index].link.generation == generation else { return }
-    context.recordDelivered(frame)
-    context.record("hub → p\(index)  \(World.words(ofHubFrame: frame))")
-    delivering = HubMessageKind(rawValue: frame[4])
-    defer { delivering = nil }
-    if delivering == .catchup { lookAtSnapshot(frame, for: index) }
-    let (time, peer) = (peerNow(index), peers[index])
-    frame.withUnsafeBytes { peer.session.receive($0, now: time, into: &peer.output) }
-    try settle(index)
+  // MARK: Healing
+
+  /// No more faults happen, and everything comes to rest.
+  private func heal() throws(Violation) {
+    context.isChaos = false
+    record("healing")
+    for peer in network.peers where profile.visits > 0 { try workload.joinVisited(peer) }
+    if !hub.isThere { try faults.startHub() }
+    try ephemeralWorkload.endOwnership()
+    // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
+    try run(for: 15_000)
+    // After a loss the numbers that a peer has not seen decided may have gaps, and each gap costs a join: on a slow
+    // connection that takes time.
+    for _ in 0..<6 where invariants.log.losses > 0 && isAnyUnacknowledged { try run(for: 10_000) }
+    for _ in 0..<12 where needsMoreTime { try run(for: 5_000) }
+    // The hub's last withdrawals of ephemeral fields are still in flight.
+    if profile.hasEphemeralOrBarriers { try run(for: 1_000) }
   }
 
-  func peerNow(_ peer: Int) -> UInt64 { context.now + peers[peer].process.clockOffset }
+  private var isAnyUnacknowledged: Bool { network.peers.contains { !$0.writes.unacknowledged.isEmpty } }
+
+  /// Whether a feature needs more time to end than a history without it.
+  private var needsMoreTime: Bool {
+    if profile.hasOwner, isAnyUnacknowledged { return true }
+    guard let ephemeral = invariants.ephemeral, hub.isThere else { return false }
+    // A hub stopped at the end of the chaos phase gave every session a new term.
+    return ephemeral.hasFieldsOfAbsent(network.peers)
+  }
+
+  private func checkAtRest() throws(Violation) {
+    // A renumbering ends the sessions of all peers in the model; they say hello again.
+    var seen = 0
+    for _ in 0..<6 where invariants.log.renumberings != seen {
+      seen = invariants.log.renumberings
+      try run(for: 5_000)
+    }
+    try invariants.atRest(hub, network.peers)
+  }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The oracle's record of additions")
 struct AdditionTests {
-  private let first = Oracle.Name(model: 0, tag: Tag(rawValue: 1), number: 1)
-  private let second = Oracle.Name(model: 0, tag: Tag(rawValue: 2), number: 1)
+  private let first = LogOracle.Name(model: 0, tag: Tag(rawValue: 1), number: 1)
+  private let second = LogOracle.Name(model: 0, tag: Tag(rawValue: 2), number: 1)
 
   @Test("an addition lost with its epoch may be applied again")
   func lostWithItsEpoch() {

@@ -1,0 +1,91 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// What must hold at every moment of a history. An invariant learns what happens from observations alone.
+protocol Invariant: AnyObject {
+  /// Checks one step of the history. Throws if it must not have happened.
+  func observe(_ event: Observation) throws(Violation)
+
+  /// Checks what must hold once everything has healed.
+  func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation)
+}
+
+extension Invariant {
+  func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation) {}
+}
+
+/// One step of a history, as seen from outside the machines.
+enum Observation {
+  /// A hub starts; its log is proven if it lacks nothing.
+  case hubStarts(SimulatedHub, isProven: Bool)
+  /// A peer has proven to the hub that commits are missing: another epoch begins with the log as it is.
+  case epochBegins(SimulatedHub)
+  /// The log has lost its end, whether the store notices or not.
+  case logLost
+  /// The hub wants these batches stored.
+  case decided([Batch])
+  case stored(Batch, SimulatedHub)
+  /// A frame leaves the hub.
+  case sent(UnsafeRawBufferPointer, HubMessageKind, HubOutput.Destination, SimulatedHub)
+  /// A frame of a peer is about to be read by the hub.
+  case received([UInt8], SimulatedPeer)
+  /// The hub has read an offer.
+  case offerRead([UInt8], SimulatedPeer, wasAccepted: Bool)
+  /// The hub has done all that it had to do.
+  case hubSettled
+  /// A tick of the hub ended a peer's session.
+  case sessionExpired(SimulatedPeer, isAfterPause: Bool)
+
+  /// A peer begins to read a frame of this kind, or has read it (nil).
+  case reading(HubMessageKind?)
+  /// A frame leaves a peer.
+  case peerSent([UInt8], SimulatedPeer)
+  /// An application makes a write, which may supersede others, or has made it (nil).
+  case writing((id: WriteID, write: SimulatedWrite)?)
+  case updated(ModelUpdate, SimulatedPeer)
+  case ended(WriteID, model: String, Outcome, SimulatedPeer)
+  case askedToMerge(WriteID, model: Int, SimulatedPeer)
+  /// A replica differed from the hub at the same version.
+  case diverged
+  case barrierEnded(BarrierID, BarrierEnd, SimulatedPeer)
+  /// A peer has performed all actions of its session.
+  case peerSettled(SimulatedPeer)
+}
+
+/// All invariants of a history.
+final class Invariants {
+  let log: LogOracle
+  let sessions: SessionOracle
+  /// The truth about the first model's ephemeral model, if any peer joins it.
+  let ephemeral: EphemeralOracle?
+  private let all: [any Invariant]
+
+  init(_ context: SimulationContext) {
+    log = LogOracle(modelNames: context.modelNames, mayRepeatWords: context.profile.forgetsSoon)
+    sessions = SessionOracle(context)
+    var all: [any Invariant] = [log]
+    if context.profile.hasEphemeralOrBarriers { all.append(sessions) }
+    let approvals = ApprovalQuestions()
+    ephemeral = context.profile.hasEphemeralModel ? EphemeralOracle(context, sessions, approvals) : nil
+    if let ephemeral {
+      all.append(ephemeral)
+      all.append(ApprovalOracle(context, log, ephemeral, sessions, approvals))
+    }
+    all.append(SentStateOracle(context, log))
+    all.append(ReplicaOracle(context, log))
+    all.append(OfferOracle(context, log))
+    if context.profile.barriers > 0 { all.append(BarrierOracle(context, sessions)) }
+    all.append(OutcomeOracle(context, log))
+    all.append(ConvergenceOracle(context, log))
+    self.all = all
+  }
+
+  func observe(_ event: Observation) throws(Violation) {
+    for invariant in all { try invariant.observe(event) }
+  }
+
+  func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation) {
+    for invariant in all { try invariant.atRest(hub, peers) }
+  }
+}

@@ -1,0 +1,215 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// The hub's process: its machine, the store behind it, and the frames that wait while it is stopped.
+final class SimulatedHub: SimulationPart {
+  let context: SimulationContext
+  let invariants: Invariants
+  let network: SimulatedNetwork
+  let store: SimulatedStore
+  @exclusivity(unchecked) var machine: HubMachine?
+  @exclusivity(unchecked) var output = HubOutput()
+  /// Counts the starts of the hub.
+  @exclusivity(unchecked) private(set) var run = 0
+  @exclusivity(unchecked) var epoch: Epoch = 1 << 32
+  /// The model of each topic that this hub has ever assigned.
+  @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
+  /// While the process is stopped, its events wait in `inbox`.
+  @exclusivity(unchecked) private(set) var isPaused = false
+  @exclusivity(unchecked) private var inbox: [HubEvent] = []
+  /// Frames of the output that the invariants have observed.
+  @exclusivity(unchecked) var observedFrames = 0
+
+  init(_ context: SimulationContext, _ invariants: Invariants, _ network: SimulatedNetwork) {
+    self.context = context
+    self.invariants = invariants
+    self.network = network
+    store = SimulatedStore(context, invariants)
+  }
+
+  /// Whether its process exists, stopped or not.
+  var isThere: Bool { machine != nil }
+  /// Whether it reads what it receives.
+  var isRunning: Bool { machine != nil && !isPaused }
+  var time: HubTime { HubTime(monotonic: now, wall: context.wall) }
+  var start: StartNumber { StartNumber(run) }
+  var counters: HubCounters? { machine?.counters }
+
+  // MARK: Starting and stopping
+
+  /// - Returns: whether its log lacks nothing.
+  func startMachine() throws(Violation) -> Bool {
+    run += 1
+    let isProven = run == 1 || profile.isDurable && !store.isTailLost
+    if !isProven || run == 1 { epoch += 1 << 32 | 1 }
+    store.restart()
+    topicNames.removeAll()
+    try invariants.observe(.hubStarts(self, isProven: isProven))
+    var configuration = HubMachineConfiguration()
+    configuration.name = "simulated"
+    configuration.leaseMilliseconds = profile.leaseMilliseconds
+    if profile.forgetsSoon { configuration.maxIdentities = 1 }
+    configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
+    configuration.limits.chunkBytes = profile.chunkBytes
+    configuration.maxDeletedNames = profile.maxDeletedNames
+    let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
+    var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
+    for model in store.models {
+      do {
+        try machine.restore(try store.load(model))
+      } catch {
+        throw Violation(.order, "\(error)")
+      }
+    }
+    self.machine = machine
+    output.removeAll()
+    observedFrames = 0
+    agenda.add(.hub(.tick(run: run)), at: now + 1)
+    return isProven
+  }
+
+  /// Its process is gone, with all that it has not stored.
+  func kill() {
+    record("hub crashes")
+    counts[.hubCrash] += 1
+    if let counters { context.add(counters) }
+    machine = nil
+    isPaused = false
+    inbox.removeAll()
+  }
+
+  func pause() {
+    record("the hub is stopped")
+    counts[.hubPause] += 1
+    isPaused = true
+    agenda.add(.hub(.resume(run: run)), at: now + chance.within(3_100...6_000))
+  }
+
+  private func resume() throws(Violation) {
+    record("the hub goes on")
+    isPaused = false
+    try tick(isAfterPause: true)
+    let events = inbox
+    inbox.removeAll()
+    for event in events where !isPaused { try handle(event) }
+  }
+
+  // MARK: Events
+
+  func handle(_ event: HubEvent) throws(Violation) {
+    if isPaused {
+      switch event {
+      case .resume(let run): if run == self.run { return try resume() }
+      case .tick: break
+      default: return inbox.append(event)
+      }
+    }
+    switch event {
+    case .frame(let frame, let peer, let generation): try receive(frame, of: network.peers[peer], generation)
+    case .subscription(let topic, let isOn, let peer, let generation):
+      try subscribe(network.peers[peer], generation, topic, isOn)
+    case .appended(let batches, let run): if isThere, self.run == run { try finishAppend(batches) }
+    case .reload(let model, let run): if isThere, self.run == run { try reload(model) }
+    case .tick(let run):
+      guard self.run == run, var due = read({ $0.nextDeadline }) else { return }
+      if due <= now, !isPaused {
+        try tick(isAfterPause: false)
+        due = read { $0.nextDeadline } ?? now
+      }
+      agenda.add(.hub(.tick(run: run)), at: max(now + 1, min(due, now + 250)))
+    case .resume: break
+    }
+  }
+
+  private func receive(_ frame: [UInt8], of peer: SimulatedPeer, _ generation: Int) throws(Violation) {
+    guard isThere, peer.link.hubSide == generation else { return }
+    context.recordDelivered(frame)
+    peer.link.receivedAt = now
+    record("\(peer) → hub  \(FrameText.text(ofPeerFrame: frame))")
+    try invariants.observe(.received(frame, peer))
+    let ignored = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+    receive(frame, on: UInt64(generation))
+    if frame[0] == PeerMessageKind.offer.rawValue {
+      let after = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+      try invariants.observe(.offerRead(frame, peer, wasAccepted: after == ignored))
+    }
+    try settle()
+  }
+
+  private func subscribe(_ peer: SimulatedPeer, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Violation) {
+    guard isThere, peer.link.hubSide == generation else { return }
+    if let published = SimulatedHub.topic(of: topic) {
+      peer.link.topics.removeAll { $0 == published }
+      if isOn { peer.link.topics.append(published) }
+    }
+    topic.withUnsafeBytes {
+      if isOn {
+        machine?.subscribed($0, by: UInt64(generation), time: time, into: &output)
+      } else {
+        machine?.unsubscribed($0, by: UInt64(generation), time: time, into: &output)
+      }
+    }
+    try settle()
+  }
+
+  private func tick(isAfterPause: Bool) throws(Violation) {
+    let before = network.peers.filter(hasSession)
+    machine?.tick(time: time, into: &output)
+    for peer in before where isThere && !hasSession(peer) {
+      try invariants.observe(.sessionExpired(peer, isAfterPause: isAfterPause))
+    }
+    try settle()
+  }
+
+  func finishDrain() { machine?.finishDrain(time: time, into: &output) }
+
+  func append(_ batches: [Batch]) throws(Violation) {
+    let results = try store.append(batches, for: self)
+    machine?.appended(results, of: batches, time: time, into: &output)
+  }
+
+  func load(_ model: String) throws(Violation) {
+    machine?.reloaded(try store.load(model), time: time, into: &output)
+  }
+
+  // MARK: Connections
+
+  /// Reads a frame; what follows from it happens when the hub settles.
+  func receive(_ frame: [UInt8], on connection: ConnectionID) {
+    frame.withUnsafeBytes { machine?.receive($0, on: connection, time: time, into: &output) }
+  }
+
+  func closed(_ connection: ConnectionID) { machine?.closed(connection, time: time, into: &output) }
+
+  /// Both connections of a peer are gone.
+  func closed(_ link: PeerLink) {
+    guard isThere else { return }
+    let topic = Topics.sessionTopic(link.session)
+    topic.withUnsafeBytes { machine?.unsubscribed($0, by: UInt64(link.hubSide), time: time, into: &output) }
+    closed(UInt64(link.hubSide))
+  }
+
+  // MARK: Reading
+
+  /// Reads the hub without copying it; nil while there is no hub.
+  func read<Result>(_ look: (inout HubMachine) -> Result) -> Result? {
+    // SAFETY: checked for nil in the same expression; binding it would copy it.
+    machine == nil ? nil : look(&machine!)
+  }
+
+  /// Whether the hub has a session on the peer's current connection.
+  func hasSession(_ peer: SimulatedPeer) -> Bool {
+    read { $0.hasSession(on: UInt64(max(peer.link.hubSide, 0))) } == true
+  }
+
+  /// The hub's topic of a model.
+  func topic(of model: Int) -> Topic? { read { $0.topic(of: modelNames[model]) } ?? nil }
+
+  /// The index of the model behind a topic of the hub.
+  func model(of topic: Topic) -> Int? { topicNames[topic].flatMap { modelNames.firstIndex(of: $0) } }
+
+  func name(of topic: Topic) -> String? { topicNames[topic] }
+
+  func head(of model: String) -> (version: Version, digest: UInt64)? { machine?.head(of: model) }
+}

@@ -1,0 +1,196 @@
+import BindingPeer
+import BindingProtocol
+
+/// What a session wants done, and what arrives at it.
+extension SimulatedPeer {
+  func deliver(_ frame: [UInt8], _ generation: Int) throws(Violation) {
+    guard link.generation == generation else { return }
+    context.recordDelivered(frame)
+    record("hub → \(self)  \(FrameText.text(ofHubFrame: frame))")
+    let kind = HubMessageKind(rawValue: frame[4])
+    try invariants.observe(.reading(kind))
+    if kind == .catchup { countOlderSnapshot(frame) }
+    frame.withUnsafeBytes { session.receive($0, now: clock, into: &output) }
+    try settle()
+    try invariants.observe(.reading(nil))
+  }
+
+  private func countOlderSnapshot(_ frame: [UInt8]) {
+    guard case (let header, .catchup(let chunk))? = try? HubMessage.decode(frame), chunk.form == .snapshot,
+      let model = hub.model(of: header.topic), chunk.version < session.version(of: modelNames[model]).version
+    else { return }
+    counts[.snapshotOlder] += 1
+  }
+
+  func tick() throws(Violation) {
+    let (run, time) = (process.run, clock)
+    let due = read { $0.nextDeadline }
+    if !process.isPaused, due <= time {
+      session.tick(now: time, into: &output)
+      try settle()
+    }
+    let wait = due == .max ? 200 : min(due - min(due, time), 200)
+    agenda.add(.tick(peer: index, run: run), at: now + max(wait, 25))
+  }
+
+  /// Queues a frame for a stopped process. Published frames beyond `queueFrames` are dropped silently.
+  func queue(_ frame: [UInt8], _ generation: Int, isPublished: Bool) {
+    if isPublished {
+      guard process.publishedInInbox < profile.queueFrames else {
+        counts[.queueOverflow] += 1
+        return
+      }
+      process.publishedInInbox += 1
+    }
+    process.inbox.append((generation, frame))
+  }
+
+  // MARK: The process
+
+  func pause() {
+    process.isPaused = true
+    process.pausedAt = now
+  }
+
+  func resume() throws(Violation) {
+    record("\(self) goes on")
+    process.isPaused = false
+    process.slept += now - process.pausedAt
+    let inbox = process.inbox
+    process.inbox.removeAll()
+    process.publishedInInbox = 0
+    for (generation, frame) in inbox { try deliver(frame, generation) }
+  }
+
+  // MARK: Connections
+
+  func connect(_ generation: Int) throws(Violation) {
+    guard link.generation == generation else { return }
+    guard hub.isThere else {
+      link.generation += 1
+      session.lost(now: clock, into: &output)
+      return try settle()
+    }
+    counts[.connected] += 1
+    link.hubSide = generation
+    link.isConnected = true
+    link.topics.removeAll()
+    session.opened(now: clock, into: &output)
+    try settle()
+  }
+
+  /// Cuts both connections. The peer notices immediately, the hub when it next receives from that peer.
+  func disconnect() {
+    guard link.isConnected else { return }
+    closeLink()
+    session.lost(now: clock, into: &output)
+  }
+
+  private func closeLink() {
+    link.isConnected = false
+    hub.closed(link)
+    link.topics.removeAll()
+    link.generation += 1
+  }
+
+  func endMute(_ generation: Int) throws(Violation) {
+    link.muteUntil = 0
+    guard link.generation == generation else { return }
+    disconnect()
+    try settle()
+  }
+
+  // MARK: Models
+
+  func join(_ model: String) throws(Violation) {
+    session.join(model, now: clock, into: &output)
+    if let index = modelNames.firstIndex(of: model), session.version(of: model).version == 0 {
+      observed.seen[index] = (0, 0)
+      numbers.seen[index].removeAll()
+    }
+    try settle()
+  }
+
+  func leave(_ model: String) throws(Violation) {
+    session.leave(model, now: clock, into: &output)
+    try settle()
+  }
+
+  /// New observers of a model have not been notified yet.
+  func forgetNotified(_ model: Int) {
+    guard !session.knows(modelNames[model]) else { return }
+    for field in SimulatedField.names.indices { observed.notified[model][field] = nil }
+  }
+
+  // MARK: Actions
+
+  /// Performs the session's actions.
+  func settle() throws(Violation) {
+    session.finishDrain(now: clock, into: &output)
+    if !output.actions.isEmpty {
+      // An action may call `settle` again: the nested call finds no spare output and makes its own.
+      var actions = PeerOutput()
+      swap(&actions, &spareOutput)
+      swap(&actions, &output)
+      for action in actions.actions.indices { try perform(actions.actions[action]) }
+      if outbox.successor != nil { try reportToSuccessor(actions.actions) }
+      actions.removeAll()
+      swap(&actions, &spareOutput)
+    } else if outbox.successor != nil {
+      try reportToSuccessor([])
+    }
+    if !writes.acknowledged.isEmpty { try invariants.observe(.peerSettled(self)) }
+  }
+
+  private func perform(_ action: PeerAction) throws(Violation) {
+    switch action {
+    case .open(let pause):
+      // The session itself gave up the connection.
+      if link.isConnected { closeLink() }
+      agenda.add(.connect(peer: index, generation: link.generation), at: now + pause + 1)
+    case .send(let frame):
+      guard link.isConnected else { return }
+      link.session = PeerHeader.session(ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
+      try invariants.observe(.peerSent(frame, self))
+      if now < link.muteUntil { return }
+      hub.network.send(frame, of: self)
+    case .listen(let sessionTopic, _):
+      hub.network.subscribe(sessionTopic, true, of: self)
+      hub.network.subscribe(Topics.bytes(Topics.heartbeat), true, of: self)
+    case .subscribe(let topic): hub.network.subscribe(Topics.bytes(topic), true, of: self)
+    case .unsubscribe(let topic): hub.network.subscribe(Topics.bytes(topic), false, of: self)
+    case .update(let update):
+      try invariants.observe(.updated(update, self))
+      // A session that resends an earlier run's writes makes none of its own.
+      if outbox.successor == nil { answerSometimes(update) }
+    case .settled(let id, let model, let outcome):
+      try invariants.observe(.ended(id, model: model, outcome, self))
+    case .notice(let notice): try count(notice)
+    case .retryLater(_, _, let code):
+      let isTooMany = code == .busy && profile.maxUnacknowledged < 10
+      counts[isTooMany ? .retriedAsTooMany : .retryLater] += 1
+    case .merge(let id, let model, let question): try ask(question, of: id, in: model)
+    case .approve(_, let request): ask(request)
+    case .awaited(let id, let end): try invariants.observe(.barrierEnded(id, end, self))
+    case .keep(let entry): keep(entry)
+    case .announced(_, let model, _, _):
+      counts[.announced] += 1
+      if let index = modelNames.firstIndex(of: model) { observed.announced[index] = true }
+    case .listed, .phase, .pong, .close: break
+    }
+  }
+
+  private func count(_ notice: Notice) throws(Violation) {
+    record("\(self) \(notice)")
+    switch notice {
+    case .gap: counts[.gap] += 1
+    case .healed(_, let form, _): counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1
+    case .missedHeartbeat: counts[.missedHeartbeat] += 1
+    case .newEpoch: counts[.newEpoch] += 1
+    case .offered: counts[.offered] += 1
+    case .unknownIdentity: numbers.wasForgotten = true
+    case .diverged: try invariants.observe(.diverged)
+    default: break
+    }
+  }
+}
