@@ -43,8 +43,8 @@ public struct CommandWords: Sendable {
     let own = verbs.first { word.count > 1 && $0.hasPrefix(word) } ?? nearest(to: word, among: verbs)
     let meant = habits[word] ?? own.map { "\(program._commandName) \($0)" }
     let hint = meant.map { " Did you mean:  \($0)" } ?? ""
-    return "'\(excerpt(word, limit: 40))' is no verb of \(program._commandName).\(hint)\n"
-      + "Its verbs: \(verbs.joined(separator: " "))"
+    return "\(program._commandName) has no command '\(excerpt(word, limit: 40))'.\(hint)\n"
+      + "Commands: \(verbs.joined(separator: " "))"
   }
 
   /// The number, from 1, of the first argument that is not UTF-8, and its readable part; nil if all are UTF-8.

@@ -28,7 +28,7 @@ public enum StandardStreams {
       raise(SIGPIPE)
       _exit(128 + SIGPIPE)
     case let code?:
-      complain("Standard output cannot be written: \(words(code)).")
+      complain("Cannot write to standard output: \(words(code)).")
       // Skips exit handlers: this may be a thread that they would wait for.
       _exit(unwritten)
     }

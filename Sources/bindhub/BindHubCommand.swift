@@ -7,19 +7,20 @@ import BindingTerminal
 struct BindHubCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bindhub",
-    abstract: "Orders, keeps and relays the changes of models that processes share.",
+    abstract: "Run, query and maintain a hub: it orders, stores and relays the changes of shared models.",
     discussion: """
       Exit codes:
-        0  done                            74 the store or the output cannot be
-        1  the answer is no                   read or written
-        64 usage                           75 timed out
-        69 no hub answers                  76 other version
-        70 our bug, or a disk that does    78 refused configuration
-           not confirm                     130 interrupted
-        73 the address or the store is taken or cannot be made
+        0  success                         73 the address or the store is in use
+        1  negative result                    or cannot be created
+        64 usage error                     74 the store or the output cannot be
+        69 no hub answers                     read or written
+        70 internal error, or the disk     75 timeout
+           did not confirm a write         76 incompatible version
+        72 no browser was started          78 refused configuration
+                                           130 interrupted
 
-      --hub, --store, --listen, --timeout and --json may also stand before the verb.
-      For the shell: bindhub --generate-completion-script bash (or zsh, fish).
+      --hub, --store, --listen, --timeout and --json may also precede the command.
+      Shell completion: bindhub --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
@@ -41,7 +42,7 @@ struct BindHubCommand: ParsableCommand {
   static func main() {
     if let word = CommandWords.unreadable {
       // Decoded as text it would name another file.
-      fail("Argument \(word.number) is no UTF-8 text: \(word.text)", 64)
+      fail("Argument \(word.number) is not valid UTF-8: \(word.text)", 64)
     }
     let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }

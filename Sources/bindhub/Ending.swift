@@ -41,7 +41,7 @@ final class Ending: Sendable {
         try hub.wait()
         self.ask(0)
       } catch {
-        self.ask(error.exitCode, "The store cannot go on: \(error)")
+        self.ask(error.exitCode, "The store failed: \(error)")
       }
     }
   }

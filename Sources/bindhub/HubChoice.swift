@@ -3,7 +3,7 @@ import BindingProtocol
 
 /// Selects the running hub to query.
 struct HubChoice: ParsableArguments {
-  @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
+  @Option(name: .long, help: "Address of the hub. Default: $BINDPEER_HUB, else this user's default address.")
   var hub: String?
 
   /// Its address; ends the program with 64 if the given text is not an address.

@@ -7,7 +7,7 @@ import Foundation
 
 /// Selects a store: the named one, else that of the hub that answers, else the default one for the hub's address.
 struct KeptStore: ParsableArguments {
-  @Option(name: .long, help: "The store's file; without it that of the hub.")
+  @Option(name: .long, help: "Store file. Default: the store of the hub.")
   var store: String?
 
   @OptionGroup var choice: HubChoice
@@ -17,13 +17,13 @@ struct KeptStore: ParsableArguments {
     let address = choice.address()
     if let reported = HubStatus.ask(address, timeout: .milliseconds(1_000))?["store"]?["path"] {
       guard reported != .null else {
-        fail("The hub at \(address) keeps its models in memory: there is no store.\nName one:  --store FILE", 1)
+        fail("The hub at \(address) stores its models in memory and has no store file.\nName a file:  --store FILE", 1)
       }
       return reported.plain
     }
     guard let path = StoreChoice.defaultPath(for: address), FileManager.default.fileExists(atPath: path) else {
       let location = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
-      fail("There is no store\(location), and no hub answers at \(address).\nName one:  --store FILE", 73)
+      fail("There is no store\(location), and no hub answers at \(address).\nName a file:  --store FILE", 73)
     }
     return path
   }
@@ -35,7 +35,7 @@ extension KeptStore {
     if let store { return absolutePath(store) }
     let address = choice.address()
     guard let path = StoreChoice.defaultPath(for: address) else {
-      fail("A hub at \(address) has no store of its own.\nName one:  --store FILE", 73)
+      fail("A hub at \(address) has no default store file.\nName a file:  --store FILE", 73)
     }
     return path
   }
@@ -44,9 +44,9 @@ extension KeptStore {
 /// Copies a store, even while its hub runs.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy the hub's store into a file, checked; the hub goes on meanwhile.")
+    abstract: "Copy the hub's store to a file and check the copy. The hub keeps running.")
 
-  @Argument(help: "The file to make; it must not exist.")
+  @Argument(help: "File to create; it must not exist.")
   var file: String
 
   @OptionGroup var kept: KeptStore
@@ -72,10 +72,10 @@ struct Backup: ParsableCommand {
 /// Checks a store, even while its hub runs.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Read all of a store, or of a backup, and check it; the hub goes on meanwhile.",
-    discussion: "Exit codes: 0 all is as it was written, 73 it cannot be opened, 74 it is damaged.")
+    abstract: "Read a whole store or backup and check it. The hub keeps running.",
+    discussion: "Exit codes: 0 the file is intact, 73 it cannot be opened, 74 it is damaged.")
 
-  @Argument(help: "A backup, or a store; without it that of the hub.")
+  @Argument(help: "Backup or store file. Default: the store of the hub.")
   var file: String?
 
   @OptionGroup var kept: KeptStore
@@ -96,13 +96,13 @@ struct Check: ParsableCommand {
 /// Restores a store from a backup.
 struct Restore: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Put the hub's store back to a backup; a running hub goes on with it.",
+    abstract: "Restore the hub's store from a backup. A running hub continues from the backup.",
     discussion: """
-      What the store holds now is kept beside it, under a name with '.before-'. The hub begins a new epoch: peers take
-      over what the backup has, and bring back nothing of what came after it. Writes that wait are sent again.
+      The previous store is kept in the same directory, under a name that contains '.before-'. The hub begins a new
+      epoch: peers adopt the values of the backup and do not bring back later commits. Pending writes are sent again.
       """)
 
-  @Argument(help: "A file that 'bindhub backup' made.")
+  @Argument(help: "File made by 'bindhub backup'.")
   var file: String
 
   @OptionGroup var kept: KeptStore
@@ -116,14 +116,14 @@ struct Restore: ParsableCommand {
       let found = try SQLiteStore.check(path: file)
       do throws(StoreError) {
         let aside = try SQLiteStore.restore(backup: file, to: path)
-        print("\(path) is as \(file): \(words(found))")
-        if let aside { print("What was there is kept:  \(aside)") }
+        print("\(path) is restored from \(file): \(words(found))")
+        if let aside { print("The previous store is kept:  \(aside)") }
       } catch {
         guard error.kind == .inUse else { throw error }
         try AdminRequest.restore(file).leave(at: path)
         waitForRequest(at: path, timeoutMilliseconds: timeout)
-        print("\(path) is as \(file): \(words(found))")
-        print("The hub goes on with it. What was there is kept:  \(path).before-*")
+        print("\(path) is restored from \(file): \(words(found))")
+        print("The hub continues from it. The previous store is kept:  \(path).before-*")
       }
     } catch {
       fail(error.description, error.exitCode)
@@ -134,27 +134,28 @@ struct Restore: ParsableCommand {
 /// Recreates a damaged or deleted store.
 struct Recover: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a damaged or deleted store anew as the same log, and have peers bring back what they hold.",
+    abstract: "Recreate a damaged or deleted store as the same log; peers bring back their commits.",
     discussion: """
-      Run it while no hub has the store, then start the hub: it begins a later epoch and asks every peer that comes for
-      what it lacks. With a backup it goes on from there. What is at the path now is kept beside it, under a name with
-      '.before-'. To go back to a backup on purpose, with nothing brought back:  bindhub restore BACKUP
+      Stop the hub before this command, and start it afterwards: it begins a later epoch and asks each peer that
+      connects for the commits that the store lacks. With a backup, the store begins with the backup's content. The
+      previous file is kept in the same directory, under a name that contains '.before-'. To return to a backup without
+      recovering later commits:  bindhub restore BACKUP
       """)
 
-  @Argument(help: "A file that 'bindhub backup' made; without it the store begins empty.")
+  @Argument(help: "File made by 'bindhub backup'. Default: the store begins empty.")
   var backup: String?
 
   @OptionGroup var kept: KeptStore
 
   @Option(
-    name: .customLong("log"), help: "Which log it is, as 'bindhub status' prints it; only where nothing else tells.")
+    name: .customLong("log"), help: "Log id, as 'bindhub status' prints it; needed only if no file contains it.")
   var logID: String?
 
   func run() throws {
     let path = kept.pathOfLost()
     let given = logID.map { text in
       guard let number = UInt64(text, radix: 16), number > 0 else {
-        fail("--log takes what 'bindhub status' prints", 64)
+        fail("--log needs the log id that 'bindhub status' prints", 64)
       }
       return number
     }
@@ -162,9 +163,9 @@ struct Recover: ParsableCommand {
     while true {
       do throws(StoreError) {
         let done = try SQLiteStore.recover(path, backup: backup.map { absolutePath($0) }, logID: given)
-        print("\(path) is log \(String(done.logID, radix: 16)) again, \(backup.map { "as \($0)" } ?? "empty")")
-        if let aside = done.aside { print("What was there is kept:  \(aside)") }
-        print("Start the hub, and peers bring back what they hold:  bindhub serve")
+        print("\(path) is recreated as log \(String(done.logID, radix: 16)), \(backup.map { "from \($0)" } ?? "empty")")
+        if let aside = done.aside { print("The previous file is kept:  \(aside)") }
+        print("Start the hub; its peers then bring back their commits:  bindhub serve")
         return
       } catch {
         // A hub that is restarted in a loop holds the store briefly each time.
@@ -178,12 +179,12 @@ struct Recover: ParsableCommand {
 /// Compacts a store to its minimum size.
 struct Compact: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Have the hub fold its store's log and give unused room back to the disk; it goes on meanwhile.",
-    discussion: "A hub does this by itself in small steps; this has it do all of it now.")
+    abstract: "Compact the log of the hub's store and return free space to the disk. The hub keeps running.",
+    discussion: "A hub compacts its log in small steps. This command compacts the whole log now.")
 
   @OptionGroup var kept: KeptStore
 
-  @Option(help: "Milliseconds to wait.")
+  @Option(help: "Milliseconds to wait for the result.")
   var timeout = 600_000
 
   func run() throws {
@@ -216,10 +217,10 @@ private func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String
     }
   }
   if case .underWay(let progress) = AdminRequest.result(at: path) {
-    fail("The hub is still at it after \(timeoutMilliseconds) ms, and goes on: \(progress).", 75)
+    fail("The hub is not done after \(timeoutMilliseconds) ms and continues: \(progress).", 75)
   }
   AdminRequest.withdraw(at: path)
-  fail("The hub that has \(path) open did nothing for \(timeoutMilliseconds) ms; nothing was changed.", 75)
+  fail("The hub that has \(path) open did not begin within \(timeoutMilliseconds) ms; nothing was changed.", 75)
 }
 
 private func words(_ check: StoreCheck) -> String {
@@ -227,7 +228,7 @@ private func words(_ check: StoreCheck) -> String {
 }
 
 private func printReport(_ check: StoreCheck, of path: String, json: Bool) {
-  guard json else { return print("\(path)  \(words(check)), \(check.bytes) bytes: all in order") }
+  guard json else { return print("\(path)  \(words(check)), \(check.bytes) bytes: intact") }
   print(
     JSON.object([
       .init("path", .string(path)), .init("logID", .string(String(check.logID, radix: 16))),

@@ -10,13 +10,13 @@ import Logging
 /// Runs a hub until it is asked to stop.
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run a hub. Without options: for this user, on this machine.")
+    abstract: "Run a hub. Without options, it serves this user on this machine.")
 
   @Option(
     name: .long,
     help: """
-      Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several. \
-      Without it where BINDPEER_HUB says, else at this user's default.
+      Address to listen on: ipc://PATH or tcp://127.0.0.1:PORT (the next port is used too). Repeatable. \
+      Default: $BINDPEER_HUB, else this user's default address.
       """)
   var listen: [String] = []
 
@@ -25,54 +25,56 @@ struct Serve: ParsableCommand {
   @OptionGroup var webChoice: WebChoice
 
   @Option(
-    help: "What a commit survives before it is told: 'process' the end of the hub, 'disk' the loss of power, 'memory'.")
+    help: "What a published commit survives: 'process' the end of the hub, 'disk' also a power loss, 'memory' neither.")
   var durability: Grade?
 
-  @Option(name: .long, help: "The hub's name, for people.")
+  @Option(name: .long, help: "Display name of the hub.")
   var name = "hub"
 
   @Option(
-    name: [.customLong("heartbeat"), .customLong("beat")], help: "Milliseconds between two heartbeats, 250 to 5000.")
+    name: [.customLong("heartbeat"), .customLong("beat")],
+    help: "Interval between heartbeats in milliseconds, 250 to 5000.")
   var heartbeatMilliseconds: UInt32 = 1_000
 
-  @Option(help: "Milliseconds that a silent peer counts as there, 1000 to 60000; a peer may ask for others.")
+  @Option(
+    help: "Milliseconds for which a silent peer counts as present, 1000 to 60000; a peer may request another lease.")
   var lease: UInt32 = 10_000
 
   @Flag(
     name: [.customLong("no-recovery"), .customLong("no-rescue")],
-    help: "Do not ask peers for what a restarted hub lacks.")
+    help: "Do not ask peers for commits that a restarted hub lacks.")
   var noRecovery = false
 
-  @Option(name: .long, help: "Write every commit to this file before it is published; for the check of histories.")
+  @Option(name: .long, help: "Write every commit to this file before it is published, for history checks.")
   var history: String?
 
   @Flag(
     name: .long,
-    help: "Allow tcp:// and --web beyond this machine, where anyone who reaches the port may read and write.")
+    help: "Allow other machines to connect to tcp:// and --web. Nothing is encrypted; any client may read and write.")
   var insecure = false
 
   @Flag(
     name: .customLong("exit-with-stdin"),
-    help: "Stop when standard input ends, for programs that start a hub as their child.")
+    help: "Stop when standard input ends, for a hub that runs as a child process.")
   var exitsWithStandardInput = false
 
-  @Option(name: .customLong("log"), help: "trace, debug, info, warning or error.")
+  @Option(name: .customLong("log"), help: "Log level: trace, debug, info, warning or error.")
   var level = "info"
 
   func validate() throws {
     if !(250...5_000).contains(heartbeatMilliseconds) {
-      throw ValidationError("--heartbeat takes 250 to 5000, not \(heartbeatMilliseconds)")
+      throw ValidationError("--heartbeat must be 250 to 5000, not \(heartbeatMilliseconds)")
     }
-    if !(1_000...60_000).contains(lease) { throw ValidationError("--lease takes 1000 to 60000, not \(lease)") }
+    if !(1_000...60_000).contains(lease) { throw ValidationError("--lease must be 1000 to 60000, not \(lease)") }
     if Logger.Level(rawValue: level) == nil {
-      throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)")
+      throw ValidationError("--log must be trace, debug, info, warning or error, not \(level)")
     }
-    if storeChoice.store == "" { throw ValidationError("--store takes a file, or 'memory'") }
+    if storeChoice.store == "" { throw ValidationError("--store needs a file or 'memory'") }
     if let durability, durability == .memory, let store = storeChoice.store, store != "memory" {
-      throw ValidationError("--durability memory keeps nothing in \(store): leave one of the two out")
+      throw ValidationError("--durability memory cannot be combined with --store \(store). Omit one")
     }
     if let durability, durability != .memory, storeChoice.store == "memory" {
-      throw ValidationError("--store memory survives nothing: leave out --durability \(durability.rawValue)")
+      throw ValidationError("--store memory cannot be combined with --durability \(durability.rawValue). Omit one")
     }
   }
 
@@ -115,7 +117,8 @@ struct Serve: ParsableCommand {
       Foundation.exit(reason.code)
     } catch {
       let isFromEnvironment = listen.isEmpty && configuration.listen.first != .userDefault
-      let source = isFromEnvironment ? "\nThe address is that of BINDPEER_HUB. Another:  bindhub serve --listen …" : ""
+      let source =
+        isFromEnvironment ? "\nThe address is from BINDPEER_HUB. To use another:  bindhub serve --listen …" : ""
       fail(error.description + source, error.exitCode)
     }
   }
@@ -148,10 +151,10 @@ struct Serve: ParsableCommand {
     let lines = listening + (gateway.map { ["web \($0.url)\n"] } ?? [])
     // A hub that cannot print its addresses still serves peers that know them.
     if let code = StandardStreams.write(Array(lines.joined().utf8), to: STDOUT_FILENO) {
-      StandardStreams.complain("Where this hub listens cannot be printed: \(StandardStreams.words(code)).")
+      StandardStreams.complain("Cannot print the hub's addresses: \(StandardStreams.words(code)).")
     }
     if gateway?.token != nil, isatty(STDOUT_FILENO) == 1 {
-      StandardStreams.complain("Open it within five minutes, once. Another address:  bindhub web")
+      StandardStreams.complain("Open the address once, within five minutes. To get another:  bindhub web")
     }
   }
 }

@@ -6,14 +6,14 @@ import Foundation
 
 /// Shows the status of a running hub.
 struct Status: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show a running hub: sessions, models and every counter.")
+  static let configuration = CommandConfiguration(abstract: "Show the sessions, models and counters of a running hub.")
 
   @OptionGroup var choice: HubChoice
 
   @Flag(name: .long, help: "Print one JSON object.")
   var json = false
 
-  @Option(name: .long, help: "Milliseconds to wait for the answer; without it 2000, or 700 if nothing listens.")
+  @Option(name: .long, help: "Milliseconds to wait for the answer. Default: 2000, or 700 if nothing listens.")
   var timeout: Int?
 
   func run() throws {
@@ -37,10 +37,10 @@ struct Status: ParsableCommand {
         + "durability \(text("durability"))  heartbeat \(text("heartbeat"))"
     ]
     if let store = report["store"] {
-      let isFull = plain(store, "isFull") == "true" ? "  FULL: writes are held until there is room" : ""
+      let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
       lines.append(
         store["path"] == .null
-          ? "store memory: nothing is kept when the hub ends"
+          ? "store memory: the models are lost when the hub ends"
           : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)")
     }
     if case .array(let sessions)? = report["sessions"] {
@@ -63,7 +63,7 @@ struct Status: ParsableCommand {
       for field in entry["fields"]?.members ?? [] {
         lines.append(
           "\(plain(entry, "peer")) declares \(plain(entry, "model")).\(PrintedText.escaped(field.name)) as "
-            + "\(plain(field.value, "declared")); it is described as \(plain(field.value, "described"))")
+            + "\(plain(field.value, "declared")); the model's description says \(plain(field.value, "described"))")
       }
     }
     if case .object(let counters)? = report["counters"] {

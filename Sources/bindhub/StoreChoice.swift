@@ -9,8 +9,8 @@ struct StoreChoice: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Where the models are kept: a file, or 'memory' for as long as the hub runs.",
-      discussion: "Without it a file of this user's: see 'bindhub status'."))
+      "File to store the models in, or 'memory' to lose them when the hub ends.",
+      discussion: "Default: a file of this user, which 'bindhub status' shows."))
   var store: String?
 
   /// The path of the store; nil: memory. By default the address determines it: for this user's default hub a file

@@ -8,27 +8,27 @@ import Foundation
 struct VerifyReplicas: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Prove that every peer holds what the hub holds: one line a model.",
+    abstract: "Verify that the replicas of all peers equal the hub's. Prints one line per model.",
     discussion: """
-      Every peer that has joined a model is asked for the digest of its values, and held against what the hub had at \
-      that same version; peers may go on writing. Exit codes: 0 all equal, 1 a difference (or no such model), 75 a \
-      peer did not answer in time, 69 no hub, 76 the hub is too old to be asked.
+      The hub asks each peer that has joined a model for a digest of its values, and compares it with its own digest \
+      of the same version. Peers may write meanwhile. Exit codes: 0 all replicas are equal, 1 a replica differs (or no \
+      such model exists), 69 no hub answers, 75 a peer did not answer in time, 76 the hub is too old to verify.
       """)
 
-  @Argument(help: "Models, or prefixes that end in '/'; without any: all models.")
+  @Argument(help: "Models, or prefixes that end in '/'. Default: all models.")
   var names: [String] = []
 
   @OptionGroup var choice: HubChoice
 
-  @Flag(name: .long, help: "Print one JSON object a model.")
+  @Flag(name: .long, help: "Print one JSON object per model.")
   var json = false
 
-  @Option(name: .long, help: "Milliseconds to wait for peers, for every 64 models; 60000 at most.")
+  @Option(name: .long, help: "Milliseconds to wait for peers, for each 64 models; at most 60000.")
   var timeout = 5_000
 
   func validate() throws {
-    if !(1...60_000).contains(timeout) { throw ValidationError("--timeout takes 1 to 60000, not \(timeout)") }
-    if names.count > 255 { throw ValidationError("\(names.count) models and prefixes; 255 are allowed") }
+    if !(1...60_000).contains(timeout) { throw ValidationError("--timeout must be 1 to 60000, not \(timeout)") }
+    if names.count > 255 { throw ValidationError("\(names.count) models and prefixes; at most 255 are allowed") }
     for name in names {
       do throws(WireError) {
         if name.hasSuffix("/") { try Names.checkPrefix(name) } else { try Names.checkModel(name) }
@@ -55,13 +55,13 @@ struct VerifyReplicas: ParsableCommand {
     if findings.isEmpty, !names.isEmpty { fail("The hub has no such model.", 1) }
     if findings.contains(where: { !$0.different.isEmpty }) {
       fail(
-        "Peers differ from the hub. They find out by themselves within eight heartbeats, and take the model anew.", 1)
+        "Replicas differ from the hub's. Their peers detect this within eight heartbeats, and get the model again.", 1)
     }
     if findings.contains(where: { !$0.silent.isEmpty }) {
       fail(
         """
-        Some peers have not answered within \(timeout) ms. Give them longer:  --timeout
-        One that was killed is asked until its lease is over, 10 s after it was heard last, and no more then.
+        Some peers did not answer within \(timeout) ms. To wait longer:  --timeout MILLISECONDS
+        The hub expects answers of a killed peer until its lease ends, 10 s after its last message.
         """, 75)
     }
   }
@@ -71,9 +71,9 @@ extension HubVerification.VerificationError {
   func words(_ address: HubAddress, _ choice: HubChoice) -> String {
     switch self {
     case .noHub: choice.noAnswer(at: address, to: "verify")
-    case .hubTooOld: "The hub at \(address) cannot be asked this: start it anew with this version of bindhub."
-    case .refused(let text): "The hub refuses: \(text). Try again when they are done."
-    case .restarted: "The hub was started anew meanwhile. Ask again."
+    case .hubTooOld: "The hub at \(address) cannot verify replicas. Restart it with this version of bindhub."
+    case .refused(let text): "The hub refused: \(text). Try again later."
+    case .restarted: "The hub was restarted meanwhile. Run the command again."
     }
   }
 

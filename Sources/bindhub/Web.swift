@@ -8,24 +8,24 @@ import Foundation
 /// Prints or opens an address that gives a browser access.
 struct Web: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print an address of the hub's pages that lets a browser in.",
+    abstract: "Print an address that signs a browser in to the hub's pages.",
     discussion: """
-      The address is good once, for five minutes. The browser that opens it is known for 30 days, also after the hub was
-      started again. Only the user who runs the hub can make one: the token behind it lies beside the store, in a file
-      whose name ends in '.web', which only that user can read. Programs send that token as 'Authorization: Bearer
-      TOKEN'. To make all of it void, remove the file and start the hub again.
+      The address works once, within five minutes. The browser that opens it stays signed in for 30 days, even if the
+      hub restarts. Only the user who runs the hub can create an address: the token is in a file beside the store whose
+      name ends in '.web', and only that user can read it. Programs send the token as 'Authorization: Bearer TOKEN'. To
+      revoke all access, delete the file and restart the hub.
 
-      Browsers give cookies to every port of a host. If other accounts of this machine serve pages too, --own-name
-      prints the address under a name below 'localhost' that only this hub has; Chromium, Edge and Firefox know that
-      such names are this machine.
+      Browsers send cookies to every port of a host. If other accounts of this machine serve pages too, use --own-name:
+      it prints the address under a subdomain of 'localhost' that only this hub has. Chromium, Edge and Firefox resolve
+      such names to this machine.
       """)
 
   @OptionGroup var choice: HubChoice
 
-  @Flag(name: .long, help: "Open it in this user's browser as well.")
+  @Flag(name: .long, help: "Also open the address in this user's browser.")
   var open = false
 
-  @Flag(name: .long, help: "Under a name of its own below 'localhost'.")
+  @Flag(name: .long, help: "Use a subdomain of 'localhost' that only this hub has.")
   var ownName = false
 
   @Flag(name: .long, help: "Print one JSON object: url, address and the token for programs.")
@@ -36,8 +36,8 @@ struct Web: ParsableCommand {
     let entry = entry(of: address)
     guard let url = ownName ? entry.ownNameURL() : entry.url() else {
       fail(
-        "Pages at \(entry.address) have no name of their own: that is for a hub that listens at 127.0.0.1 or"
-          + " everywhere, and asks who comes. Leave --own-name out", 1)
+        "--own-name needs pages that require a token, at 127.0.0.1 or on all interfaces; the hub's are at"
+          + " \(entry.address). Omit --own-name", 1)
     }
     if json {
       let token = entry.token.map { JSON.string($0) } ?? .null
@@ -66,8 +66,8 @@ struct Web: ParsableCommand {
       fail(error.description, error.exitCode)
     }
     fail(
-      "The hub at \(address) serves no pages, or keeps no token that is found again.\n"
-        + "Start it with them:  bindhub serve --web", 1)
+      "The hub at \(address) serves no pages, or its token is not in a file.\n"
+        + "To serve pages:  bindhub serve --web", 1)
   }
 
   /// Keeps the code out of program arguments, which every account of the machine can read: the browser opens a
@@ -88,9 +88,9 @@ struct Web: ParsableCommand {
     opener.arguments = [program, page]
     opener.standardOutput = FileHandle.standardError
     guard isWritten, (try? opener.run()) != nil else {
-      fail("No browser could be started: open the address by hand", 72)
+      fail("Cannot start a browser. Open the address manually", 72)
     }
     opener.waitUntilExit()
-    if opener.terminationStatus != 0 { fail("\(program) could start no browser: open the address by hand", 72) }
+    if opener.terminationStatus != 0 { fail("\(program) cannot start a browser. Open the address manually", 72) }
   }
 }

@@ -6,15 +6,15 @@ struct WebChoice: ParsableArguments {
   @Option(
     name: .customLong("web"),
     help: ArgumentHelp(
-      "Serve the page too. Without an address at \(WebAddress.standard); port 0 picks a free one.",
-      discussion: "Prints the address to open, with a code that is good once. Another:  bindhub web",
+      "Also serve pages for browsers. Default address: \(WebAddress.standard); port 0 picks a free port.",
+      discussion: "Prints the address to open, with a one-time code. To get another:  bindhub web",
       valueName: "address"))
   var web: String?
 
-  @Flag(name: .customLong("web-open"), help: "Ask no token: everyone who reaches the page's port may read and write.")
+  @Flag(name: .customLong("web-open"), help: "Require no token: any client that can connect may read and write.")
   var webOpen = false
 
-  @Option(name: .long, help: ArgumentHelp("A folder of your own pages, served below /pages/.", valueName: "folder"))
+  @Option(name: .long, help: ArgumentHelp("Directory of your own pages, served under /pages/.", valueName: "folder"))
   var pages: String?
 
   func validate() throws {

@@ -21,10 +21,10 @@ struct Address {
       if isPrefix { try Names.checkPrefix(model) } else { try Names.checkModel(model) }
       if let field { try Names.checkField(field) }
     } catch {
-      throw Failure(.usage, "'\(excerpt(text))' is no address: \(error.problem)")
+      throw Failure(.usage, "'\(excerpt(text))' is not an address: \(error.problem)")
     }
     if isPrefix, field != nil {
-      throw Failure(.usage, "'\(excerpt(text))': a field belongs to one model, not to all below a prefix")
+      throw Failure(.usage, "'\(excerpt(text))': a prefix has no fields; name one model")
     }
   }
 

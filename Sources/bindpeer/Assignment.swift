@@ -30,7 +30,7 @@ struct Assignment {
       return
     }
     guard let equals = text.firstIndex(of: "=") else {
-      throw Failure(.usage, "'\(excerpt(text))' assigns nothing: write MODEL.FIELD=VALUE")
+      throw Failure(.usage, "'\(excerpt(text))' is not an assignment: write MODEL.FIELD=VALUE")
     }
     let value = String(text[text.index(after: equals)...])
     let left = text[..<equals]
@@ -44,7 +44,7 @@ struct Assignment {
     } else if value.hasPrefix("@") {
       let path = String(value.dropFirst())
       guard let data = FileManager.default.contents(atPath: path) else {
-        throw Failure(.usage, "'\(excerpt(text))': the file \(excerpt(path)) cannot be read")
+        throw Failure(.usage, "'\(excerpt(text))': cannot read the file \(excerpt(path))")
       }
       try self.init(left, .content([UInt8](data), of: "the file \(excerpt(path))"), in: text)
     } else {
@@ -73,7 +73,8 @@ struct Assignment {
     case .add(let text): return FieldOperation(.add, field, try summand(text))
     case .toggle:
       guard case .bool(let value)? = try? shown?.json ?? .bool(false) else {
-        throw Failure(.doesNotFit, "\(model).\(field)! toggles true and false; it is \(Terminal.readable(shown))")
+        throw Failure(
+          .doesNotFit, "\(model).\(field)! toggles true and false, and the value is \(Terminal.readable(shown))")
       }
       return FieldOperation(.set, field, FieldValue(json: .bool(!value)))
     case .json(let text):
@@ -91,8 +92,8 @@ struct Assignment {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field): \(name) is no UTF-8 text, and a value is text.
-          Send it as bytes, that is as {"$bytes":"<base64>"}:  --bytes
+          \(model).\(field): \(name) is not valid UTF-8.
+          To send its content as bytes, {"$bytes":"<base64>"}:  --bytes
           """)
       }
       // The final line end of a file comes from the editor and is not part of the value.
@@ -108,7 +109,7 @@ struct Assignment {
     }
     let isZero = !text.prefix { $0 != "e" && $0 != "E" }.contains { ("1"..."9").contains($0) }
     guard let double = number.double, double.isFinite, isZero == (double == 0) else {
-      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): no double holds this")
+      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): the number does not fit a double")
     }
     return value
   }
@@ -127,16 +128,16 @@ struct Assignment {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field)=\(excerpt(text)): that begins as JSON and is \(JSON.fault(text)).
-          If it is text, say so:  --text        Nothing of it stays quoted by the shell:  '\(model).\(field):=JSON'
+          \(model).\(field)=\(excerpt(text)): the value begins like JSON and is \(JSON.fault(text)).
+          To write text:  --text        To write JSON, quote it for the shell:  '\(model).\(field):=JSON'
           """)
       }
       if ["NaN", "Infinity", "-Infinity"].contains(text) {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field)=\(text): JSON has no such number.
-          Write '\(model).\(field):={"$float":"\(text)"}' for the number, '\(model).\(field):="\(text)"' for the text.
+          \(model).\(field)=\(text): JSON cannot express this number.
+          Write '\(model).\(field):={"$float":"\(text)"}' for the number, or '\(model).\(field):="\(text)"' for text.
           """)
       }
       return FieldValue(json: .string(text))

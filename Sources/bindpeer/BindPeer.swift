@@ -10,36 +10,36 @@ struct BindPeer: AsyncParsableCommand {
     abstract: "Read, write and watch models that processes share through a hub.",
     discussion: """
       Addresses:
-        MODEL           a path, as shop/kiosk-3
-        MODEL.FIELD     one field of it
-        PREFIX/         every model below it
+        MODEL           a path, such as shop/kiosk-3
+        MODEL.FIELD     one field of a model
+        PREFIX/         every model under a prefix
 
-      Assignments; those to one model are one commit:
-        MODEL.FIELD=VALUE   by the declared type, else JSON, else text
-        MODEL.FIELD:=JSON   JSON, sent as it is typed
-        MODEL.FIELD=@FILE   what the file holds
-        MODEL.FIELD=-       what standard input holds
+      Assignments; all assignments to one model form one commit:
+        MODEL.FIELD=VALUE   the declared type, else JSON, else text
+        MODEL.FIELD:=JSON   JSON, sent byte for byte
+        MODEL.FIELD=@FILE   the content of a file
+        MODEL.FIELD=-       the content of standard input
         MODEL.FIELD+=N      the hub adds N
         MODEL.FIELD!        toggles true and false
-      What begins as JSON (" [ {) and is none is refused; --text takes it as it is.
+      A VALUE that begins like JSON (" [ {) must be JSON; --text writes it as text.
 
-      Limits, unless the hub says otherwise in its refusal:
+      Default limits; a refusal names the limit of its hub:
         65,536 bytes in a value (maxValueBytes), 262,144 in a commit
         (maxProposalBytes), 1,000 fields in a commit (maxProposalFields), 100,000
         fields in a model (maxModelFields), 200 bytes in a model's name
-        (maxModelIdBytes), 64 in a field's (maxFieldNameBytes), 1,000 models of one
-        peer at a time (maxTopics)
+        (maxModelIdBytes), 64 in a field's name (maxFieldNameBytes), 1,000 joined
+        models per peer (maxTopics)
 
       Exit codes:
-        0  done                           69  no hub answers
-        1  the answer is no               73  the outbox cannot be used
-        3  conflict or refusal            74  the output cannot be written
-        64 usage                          75  timed out, or no outcome is known
-        65 the value does not fit         76  the hub speaks another protocol
+        0   success                       69  no hub answers
+        1   negative result               73  the outbox cannot be used
+        3   conflict or refusal           74  the output cannot be written
+        64  usage error                   75  timeout, or unknown outcome
+        65  the value does not fit        76  the hub speaks another protocol
         130 interrupted
 
-      --hub, --timeout, --name, --outbox and --json may also stand before the verb.
-      For the shell: bindpeer --generate-completion-script bash (or zsh, fish).
+      --hub, --timeout, --name, --outbox and --json may also precede the command.
+      Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
@@ -66,7 +66,7 @@ struct BindPeer: AsyncParsableCommand {
         throw Failure(
           .doesNotFit,
           """
-          Argument \(word.number) is no UTF-8 text: \(word.text)
+          Argument \(word.number) is not valid UTF-8: \(word.text)
           Send bytes as {"$bytes":"<base64>"}, or from a file:  bindpeer set MODEL.FIELD=@FILE --bytes
           """)
       }

@@ -6,23 +6,23 @@ import BindingTerminal
 struct CommonOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: "The hub's address: ipc://PATH or tcp://HOST:PORT. Several, separated by commas, are tried in order.")
+    help: "Address of the hub: ipc://PATH or tcp://HOST:PORT. Addresses separated by commas are tried in order.")
   var hub: String?
 
-  @Flag(name: .long, help: "Print JSON, one object a line.")
+  @Flag(name: .long, help: "Print JSON, one object per line.")
   var json = false
 
   @Option(
     name: .customLong("timeout"),
-    help: "How long to wait for the hub and its answers, as 500ms, 5s or 2m; without it 5s, or 1s if nothing listens.")
+    help: "Time to wait for the hub and its answers, such as 500ms, 5s or 2m. Default: 5s, or 1s if nothing listens.")
   var limit: TimeSpan?
 
-  @Option(name: .long, help: "The name under which others see this peer.")
+  @Option(name: .long, help: "Name of this peer, which other peers see.")
   var name: String = "shell"
 
   @Option(
     name: .long,
-    help: "Keep what is written in this file until it is decided, and send what an earlier run left there.")
+    help: "File that stores each write until the hub decides it. Writes of earlier runs in it are sent first.")
   var outbox: String?
 
   /// The time limit for the hub and its answers.
@@ -63,10 +63,10 @@ struct CommonOptions: ParsableArguments {
       switch await restored.write.outcome(timeout: timeout.duration) {
       case .committed, .unchanged, .superseded: sent += 1
       case let outcome?: Terminal.complain("from the outbox: \(outcome.explanation(of: restored.model))")
-      case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; it stays there")
+      case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; the write stays there")
       }
     }
-    if sent > 0 { Terminal.complain("from the outbox: \(sent) earlier write\(sent == 1 ? "" : "s") done") }
+    if sent > 0 { Terminal.complain("from the outbox: \(sent) earlier write\(sent == 1 ? "" : "s") completed") }
     return true
   }
 
@@ -102,7 +102,8 @@ struct CommonOptions: ParsableArguments {
       return reason.failure
     }
     if let refusal = peer.status.refusal {
-      return Failure(.noHub, "The hub at \(peer.status.hub ?? "its address") lets nobody in now: \(refusal).")
+      return Failure(
+        .noHub, "The hub at \(peer.status.hub ?? "its address") does not accept this peer now: \(refusal).")
     }
     let named = hub ?? Terminal.environment("BINDPEER_HUB")
     // A hub reads its address from the same variable, and has the same default.
@@ -124,8 +125,8 @@ extension StopReason {
   /// Why the hub has permanently ended a session, and the remedy.
   var words: String {
     switch self {
-    case .fenced: "The hub ended this session: another peer goes on with this one's identity."
-    case .notYours: "The hub ended this session: it knows this peer's tag with another secret. Start again."
+    case .fenced: "The hub ended this session: another process uses this peer's identity."
+    case .notYours: "The hub ended this session: this peer's tag is registered with another secret. Start again."
     case .otherProtocol(let text): "The hub speaks another protocol: \(text)"
     case .closed: "This peer was closed."
     }

@@ -7,13 +7,13 @@ struct Get: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Print the values of models or fields.")
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/; without any, everything.")
+  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/. Default: all models.")
   var addresses: [String] = [""]
-  @Flag(help: "Print the bare value of one field: text without quotes.")
+  @Flag(help: "Print only the value of one field, and text without quotes.")
   var raw = false
-  @Flag(help: "Tell version, writer and age of each value.")
+  @Flag(help: "Print the version, writer and time of each value.")
   var meta = false
-  @Flag(help: "Read ephemeral fields: what goes with the peer that wrote it.")
+  @Flag(help: "Read ephemeral fields, which exist as long as the peer that wrote them.")
   var ephemeral = false
 
   mutating func run() async throws {
@@ -54,7 +54,7 @@ struct Get: AsyncParsableCommand {
       return nil
     }
     let fields = values.filter { !$0.key.hasPrefix("@") }.sorted { $0.key < $1.key }
-    if fields.isEmpty, !address.isPrefix { return "\(address.model) holds nothing." }
+    if fields.isEmpty, !address.isPrefix { return "\(address.model) has no fields." }
     show(model, fields.map { ($0.key, $0.value) })
     return nil
   }
@@ -128,7 +128,7 @@ struct ModelReader {
     let ephemeralModels = models.map { ($0.0, $0.1.ephemeral) }
     for (_, ephemeral) in ephemeralModels {
       guard await ephemeral.whenCurrent(timeout: timeout.duration) else {
-        throw late(ephemeral, "what is ephemeral in \(ephemeral.modelID)")
+        throw late(ephemeral, "the ephemeral fields of \(ephemeral.modelID)")
       }
     }
     return ephemeralModels
@@ -150,7 +150,7 @@ struct ModelReader {
     if let refusal = await refusal(of: address.model) { return refusal }
     guard let model = try? peer.model(address.model), model.isCurrent else { return nil }
     let fields = model.values.keys.filter { !$0.hasPrefix("@") }
-    if fields.isEmpty { return "\(address.model) holds nothing yet." }
+    if fields.isEmpty { return "\(address.model) has no fields yet." }
     guard let field = address.field, !fields.contains(field) else { return nil }
     let hint = nearest(to: field, among: fields).map { " Did you mean \(address.model).\($0)?" } ?? ""
     return "\(address.model) has no field \(field).\(hint)"
@@ -164,10 +164,10 @@ struct ModelReader {
 
   /// The message if no model exists under a prefix.
   func nothing(below prefix: String) async -> String {
-    let words = "No model is below \(prefix)."
+    let words = "There is no model under \(prefix)."
     let models = (await peer.list("", timeout: timeout.duration) ?? []).filter { $0.fields > 0 }.map(\.id)
     let bare = String(prefix.dropLast())
-    if models.contains(bare) { return "\(words) There is the model \(bare):  bindpeer get \(bare)" }
+    if models.contains(bare) { return "\(words) The model \(bare) exists:  bindpeer get \(bare)" }
     let prefixes = Swift.Set(
       models.flatMap { id in id.indices.filter { id[$0] == "/" }.map { String(id[...$0]) } })
     return words + (nearest(to: prefix, among: prefixes).map { " Did you mean \($0)?" } ?? "")
@@ -184,6 +184,6 @@ extension Failure {
   init(_ refusal: JoinRefusal) { self.init(.conflict, "refused: \(refusal)") }
 
   static func late(_ what: String, timeout: TimeSpan) -> Failure {
-    Failure(.timedOut, "\(what) did not come within \(timeout.milliseconds) ms. Try a longer --timeout.")
+    Failure(.timedOut, "\(what) did not arrive within \(timeout.milliseconds) ms. Try a longer --timeout.")
   }
 }

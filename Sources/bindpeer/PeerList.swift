@@ -7,12 +7,12 @@ struct PeerList {
   let common: CommonOptions
 
   func show(_ address: Address) async throws {
-    guard address.field == nil else { throw Failure(.usage, "ls --peers takes a model or a prefix, not a field") }
+    guard address.field == nil else { throw Failure(.usage, "ls --peers needs a model or a prefix, not a field") }
     let peer = try await common.connect()
     var ids = [address.model]
     if address.isPrefix {
       guard let models = await peer.list(address.model, timeout: common.timeout.duration) else {
-        throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
+        throw Failure(.timedOut, "The list of models did not arrive within \(common.timeout.milliseconds) ms.")
       }
       ids = models.filter { $0.fields > 0 }.map(\.id).sorted()
     }
@@ -23,13 +23,14 @@ struct PeerList {
         throw presence.refusal.map(Failure.init)
           ?? Failure(
             .timedOut,
-            "Who is in \(id) did not come within \(common.timeout.milliseconds) ms; an older hub cannot tell.")
+            "The peers in \(id) did not arrive within \(common.timeout.milliseconds) ms; an older hub cannot list them."
+          )
       }
       for present in presence.peers { print(present, in: id) }
       count += presence.peers.count
     }
     if count == 0, !common.json {
-      throw Failure(.no, "Nobody is in \(address.isPrefix ? "any of them" : address.model).")
+      throw Failure(.no, "No peer is in \(address.isPrefix ? "any of these models" : address.model).")
     }
     await peer.close(flush: .zero)
   }

@@ -6,25 +6,26 @@ import Dispatch
 /// Writes standard input to fields, and prints changes to standard output, as JSON lines.
 struct Pipe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Write each line of standard input, a JSON object of fields, as one commit; print each change as one.",
+    abstract: "Write each line of standard input, a JSON object of fields, as one commit; print each change as JSON.",
     discussion: """
-      Values are sent as they stand in the line; null deletes a field. --timeout is how long to wait at the end of \
-      the input for the outcomes. It ends with 0 only if every line took effect or gave way to a later one; otherwise \
-      it names the lines: 65 one is no such object or does not fit, 75 it is not known what became of one, 3 one was \
-      refused, or the hub ended the session.
+      Values are sent byte for byte; null deletes a field. At the end of the input, pipe waits for the outcomes, at \
+      most for --timeout. Exit codes: 0 every line took effect or was superseded by a later one. Otherwise an error \
+      names the lines: 65 a line is not a JSON object or does not fit, 75 the outcome of a line is unknown, 3 a line \
+      was refused, or the hub ended the session.
       """)
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL")
   var model: String
-  @Flag(help: "Write ephemeral fields: they are there as long as this runs. @me is what others hear of this peer.")
+  @Flag(
+    help: "Write ephemeral fields, which exist as long as this runs. @me is the announcement of this peer to others.")
   var ephemeral = false
-  @Flag(name: .customLong("keep-going"), help: "Go on after a line that is no JSON object, or does not fit.")
+  @Flag(name: .customLong("keep-going"), help: "Continue after a line that is not a JSON object or does not fit.")
   var keepsGoing = false
 
   mutating func run() async throws {
     let address = try Address(model)
-    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "pipe takes a model") }
+    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "pipe needs a model") }
     let peer = try await common.connect(patiently: true)
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read([address])
@@ -97,9 +98,9 @@ struct PipedLines {
     guard let members = JSON.members(ofText: line) else {
       let hint =
         line.withUnsafeBytes { UTF8Check.isValid($0) }
-        ? "" : "\nIt is no UTF-8. Bytes stand in JSON as {\"$bytes\":\"<base64>\"}."
+        ? "" : "\nThe line is not valid UTF-8. Write bytes in JSON as {\"$bytes\":\"<base64>\"}."
       let text = excerpt(String(decoding: line.prefix(1_000), as: UTF8.self), limit: 80)
-      return reject("line \(count) is no JSON object of fields: \(text)\(hint)")
+      return reject("line \(count) is not a JSON object of fields: \(text)\(hint)")
     }
     let operations = members.map { name, value in
       value.bytes.elementsEqual(JSON.null.bytes) ? FieldOperation(.delete, name) : FieldOperation(.set, name, value)
@@ -143,9 +144,9 @@ struct PipedLines {
     report()
     let late = sent.map(\.line)
     var words: [String] = []
-    if !bad.isEmpty { words.append("No write: \(PipedLines.words(bad)).") }
+    if !bad.isEmpty { words.append("Not written: \(PipedLines.words(bad)).") }
     if !refused.isEmpty { words.append("\(refused.count) of \(count) lines were refused.") }
-    if !unknown.isEmpty { words.append("It is not known what became of \(PipedLines.words(unknown)).") }
+    if !unknown.isEmpty { words.append("Outcome unknown: \(PipedLines.words(unknown)).") }
     if !late.isEmpty {
       words.append("No outcome within \(timeout.milliseconds) ms for \(PipedLines.words(late)). \(fate(outbox))")
     }
@@ -165,11 +166,11 @@ struct PipedLines {
     let lines = unknown + left
     if lines.isEmpty { return reason.failure }
     return Failure(
-      .timedOut, "\(reason.words)\nIt is not known what became of \(PipedLines.words(lines)). \(fate(outbox))")
+      .timedOut, "\(reason.words)\nOutcome unknown: \(PipedLines.words(lines)). \(fate(outbox))")
   }
 
   private func fate(_ outbox: String?) -> String {
-    outbox.map { "What is not decided stays in \($0)." } ?? "What was sent may still be committed."
+    outbox.map { "Undecided writes stay in \($0)." } ?? "Sent writes may still be committed."
   }
 
   /// `line 3`, `lines 3 to 5, 9`, shortened if there are many.

@@ -5,13 +5,13 @@ import BindingTerminal
 /// Writes fields. Several fields of one model become one commit.
 struct Set: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Write fields. Assignments to one model are one commit.",
+    abstract: "Write fields. All assignments to one model form one commit.",
     discussion: """
-      Models are written one after the other, in the order in which they are named first, once all values are known \
-      to fit what is described. Where one is refused, what was committed before it is told.
+      First, set checks all values against the models' descriptions. Then it writes the models one after the other, \
+      in the order of their first assignments. If the hub refuses one, the error names the models that are written.
 
-      A field that the model's description does not name is free, and is written; if its name is near one that is \
-      described, that is said.
+      A field that the model's description does not contain accepts any value. If its name resembles that of a \
+      described field, set prints a hint.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -19,19 +19,22 @@ struct Set: AsyncParsableCommand {
   var assignments: [String]
   @Option(name: .customLong("if-version"), help: "Write only if the fields are unchanged since this version.")
   var ifVersion: UInt64?
-  @Option(name: .customLong("was"), help: "What the one text was before your edit: what others wrote since is kept.")
+  @Option(
+    name: .customLong("was"), help: "The text before your edit; edits by others since then are merged. For one text.")
   var was: String?
   @Flag(name: .customLong("default"), help: "Write only fields that never had a value.")
   var asDefault = false
-  @Flag(name: .customLong("no-wait"), help: "Return when the write has left, without its outcome.")
+  @Flag(name: .customLong("no-wait"), help: "Exit once the write is sent, without waiting for its outcome.")
   var noWait = false
-  @Flag(name: .customLong("text"), help: "Take each VALUE as text, whatever it looks like.")
+  @Flag(name: .customLong("text"), help: "Write each VALUE as text.")
   var asText = false
-  @Flag(name: .customLong("bytes"), help: "Send what FIELD=@FILE and FIELD=- hold as bytes: {\"$bytes\":\"<base64>\"}.")
+  @Flag(
+    name: .customLong("bytes"), help: "Send the content of FIELD=@FILE and FIELD=- as bytes: {\"$bytes\":\"<base64>\"}."
+  )
   var asBytes = false
 
   mutating func validate() throws {
-    if asText, asBytes { throw ValidationError("--text and --bytes are two ways to read a value: leave out one") }
+    if asText, asBytes { throw ValidationError("--text and --bytes cannot be combined. Omit one") }
   }
 
   mutating func run() async throws {
@@ -46,11 +49,13 @@ struct Set: AsyncParsableCommand {
     let models = try await ModelReader(peer: peer, timeout: common.timeout).read(
       order.map { id throws(Failure) in try Address(id) }
     ).map(\.1)
-    if was != nil, all.count != 1 { throw Failure(.usage, "--was is for one text") }
+    if was != nil, all.count != 1 { throw Failure(.usage, "--was needs exactly one assignment, of a text") }
     // Checks all models before the first write.
     var writes: [(model: SharedModel, proposal: Proposal)] = []
     for model in models { writes.append((model, try proposal(all.filter { $0.model == model.id }, to: model))) }
-    if was != nil, writes.first?.proposal.onlyText == nil { throw Failure(.usage, "--was is for one text") }
+    if was != nil, writes.first?.proposal.onlyText == nil {
+      throw Failure(.usage, "--was needs exactly one assignment, of a text")
+    }
     var done: [String] = []
     for (index, (model, proposal)) in writes.enumerated() {
       do {
@@ -67,7 +72,7 @@ struct Set: AsyncParsableCommand {
   /// Reports which other models were written when a write has failed.
   static func halfDone(done: [String], left: [String], noWait: Bool) -> String {
     var words = ""
-    if !done.isEmpty { words += "\n\(noWait ? "Sent" : "Done") before that: \(done.joined(separator: ", "))." }
+    if !done.isEmpty { words += "\n\(noWait ? "Already sent" : "Already written"): \(done.joined(separator: ", "))." }
     if !left.isEmpty { words += "\nNot written: \(left.joined(separator: ", "))." }
     return words
   }
@@ -77,9 +82,9 @@ struct Set: AsyncParsableCommand {
   /// Stores the writes in the outbox for the next run, because no hub answers.
   private func keep(_ all: [Assignment], _ order: [String], in path: String, of peer: Peer) async throws -> Failure {
     if let blind = all.first(where: { !$0.isBlind }) {
-      throw Failure(.noHub, "\(blind.model).\(blind.field)! needs to know what the hub has, and no hub answers.")
+      throw Failure(.noHub, "\(blind.model).\(blind.field)! needs the current value, and no hub answers.")
     }
-    if ifVersion != nil { throw Failure(.noHub, "--if-version needs to know what the hub has, and no hub answers.") }
+    if ifVersion != nil { throw Failure(.noHub, "--if-version needs the current version, and no hub answers.") }
     for id in order {
       let model = try peer.model(id)
       var proposal = Proposal(operations: [])
@@ -95,8 +100,8 @@ struct Set: AsyncParsableCommand {
     return Failure(
       .timedOut,
       """
-      No hub answers. Kept in \(path): \(left.joined(separator: ", ")).
-      The next bindpeer with --outbox \(path) sends it.
+      No hub answers. Stored in \(path): \(left.joined(separator: ", ")).
+      The next bindpeer with --outbox \(path) sends these writes.
       """)
   }
 
@@ -113,7 +118,7 @@ struct Set: AsyncParsableCommand {
       }
       let address = try Address("\(model.id).\(assignment.field)")
       if let hint = FieldHint(of: address, in: model, values: model.values) {
-        Terminal.complain("\(hint.words) Writing it all the same; to undo:  bindpeer rm \(address.description)")
+        Terminal.complain("\(hint.words) Writing it anyway. To undo:  bindpeer rm \(address.description)")
       }
     }
     return proposal

@@ -54,7 +54,7 @@ enum Terminal {
   static func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
 
   /// The number of further commits that a line represents; empty for none.
-  static func coalesced(_ count: Int) -> String { count > 0 ? dim("        (+\(count) folded)") : "" }
+  static func coalesced(_ count: Int) -> String { count > 0 ? dim("        (+\(count) coalesced)") : "" }
 
   /// `20:14:03.118`: the local wall time of `milliseconds` since 1970.
   static func clock(_ milliseconds: UInt64) -> String {

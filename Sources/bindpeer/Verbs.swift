@@ -4,7 +4,7 @@ import BindingTerminal
 
 /// Resets fields to their declared defaults.
 struct Reset: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Write fields back to their declared defaults.")
+  static let configuration = CommandConfiguration(abstract: "Reset fields to their declared defaults.")
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL (all its declared fields) or MODEL.FIELD.")
@@ -12,7 +12,7 @@ struct Reset: AsyncParsableCommand {
 
   mutating func run() async throws {
     let address = try Address(address)
-    guard !address.isPrefix else { throw Failure(.usage, "reset takes one model, or one field") }
+    guard !address.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
     let peer = try await common.connect()
     let model = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
     let declared = model.modelDescription.fields.filter { address.field == nil || $0.key == address.field }
@@ -59,12 +59,12 @@ struct Remove: AsyncParsableCommand {
 /// Lists models, or the peers present in them.
 struct List: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ls", abstract: "List the models below a prefix, or all; with --peers who is in them.")
+    commandName: "ls", abstract: "List the models under a prefix, or all models; with --peers the peers in them.")
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "PREFIX/, or with --peers MODEL.")
   var prefix = ""
-  @Flag(help: "List who is in the models, since when, and what they say.")
+  @Flag(help: "List the peers in the models, with the time since when and their announcement.")
   var peers = false
 
   mutating func run() async throws {
@@ -72,7 +72,7 @@ struct List: AsyncParsableCommand {
     let address = try Address(prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/")
     let peer = try await common.connect()
     guard let models = await peer.list(address.model, timeout: common.timeout.duration) else {
-      throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
+      throw Failure(.timedOut, "The list of models did not arrive within \(common.timeout.milliseconds) ms.")
     }
     let present = models.filter { $0.fields > 0 }.sorted { $0.id < $1.id }
     if present.isEmpty, !address.model.isEmpty {
@@ -95,7 +95,7 @@ struct List: AsyncParsableCommand {
 
 /// Shows a model's description.
 struct Describe: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show what is declared of a model's fields.")
+  static let configuration = CommandConfiguration(abstract: "Show the declarations of a model's fields.")
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL")
@@ -103,7 +103,7 @@ struct Describe: AsyncParsableCommand {
 
   mutating func run() async throws {
     let address = try Address(model)
-    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "describe takes a model") }
+    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "describe needs a model") }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     let shared = try await reader.read([address])[0].1
@@ -113,7 +113,7 @@ struct Describe: AsyncParsableCommand {
     } else if description.fields.isEmpty {
       let near = shared.values.isEmpty ? await reader.nearestModel(to: address.model) : nil
       let hint = near.map { " Did you mean \($0)?" } ?? ""
-      throw Failure(.no, "Nothing is declared of \(address.model).\(hint)")
+      throw Failure(.no, "No field of \(address.model) is declared.\(hint)")
     } else {
       for (name, field) in description.fields.sorted(by: { $0.key < $1.key }) { Terminal.print(line(name, field)) }
     }
@@ -136,10 +136,10 @@ struct Describe: AsyncParsableCommand {
 
 /// Measures the round-trip time to the hub.
 struct Ping: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Measure the way to the hub and back.")
+  static let configuration = CommandConfiguration(abstract: "Measure the round-trip time to the hub.")
 
   @OptionGroup var common: CommonOptions
-  @Option(help: "How many times.")
+  @Option(help: "Number of round trips.")
   var count = 4
 
   mutating func run() async throws {

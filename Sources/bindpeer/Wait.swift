@@ -8,20 +8,20 @@ struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until all conditions hold.",
     discussion: """
-      Conditions; < and > stand for something else in a shell, so quote them:
+      Conditions; quote < and >, which the shell interprets:
         MODEL.FIELD=VALUE     MODEL.FIELD!=VALUE
         'MODEL.FIELD<N'       'MODEL.FIELD>N'
         'MODEL.FIELD<=N'      'MODEL.FIELD>=N'
         MODEL.FIELD           has a value
 
-      A value that the model's description does not allow never comes: that is said at once, with 65. --timeout is \
-      how long to wait in all; 75 says it passed.
+      If the model's description does not allow the value, wait fails at once with exit code 65. --timeout limits \
+      the whole wait; exit code 75 means that it has passed.
       """)
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL.FIELD=VALUE …")
   var conditions: [String]
-  @Flag(help: "Wait for ephemeral fields: what goes with the peer that wrote it.")
+  @Flag(help: "Wait for ephemeral fields, which exist as long as the peer that wrote them.")
   var ephemeral = false
 
   mutating func run() async throws {
@@ -41,7 +41,7 @@ struct Wait: AsyncParsableCommand {
     let joining = Task { [common] in
       let reader = ModelReader(peer: peer, timeout: common.timeout)
       for model in Swift.Set(wanted.map(\.address.model)).sorted() {
-        if let words = await reader.refusal(of: model) { Terminal.complain("\(words) Waiting all the same.") }
+        if let words = await reader.refusal(of: model) { Terminal.complain("\(words) Waiting anyway.") }
       }
     }
     defer { joining.cancel() }
@@ -58,13 +58,13 @@ struct Wait: AsyncParsableCommand {
         guard warned.insert(condition.address.description).inserted,
           let hint = FieldHint(of: condition.address, in: described, values: model.values)
         else { continue }
-        Terminal.complain("\(hint.words) Waiting all the same.")
+        Terminal.complain("\(hint.words) Waiting anyway.")
       }
     }
     withExtendedLifetime((tokens, watching)) {}
     guard holds else {
       let milliseconds = common.timeout.milliseconds
-      throw Failure(.timedOut, "Not so within \(milliseconds) ms: \(excerpt(conditions.joined(separator: " ")))")
+      throw Failure(.timedOut, "Not fulfilled within \(milliseconds) ms: \(excerpt(conditions.joined(separator: " ")))")
     }
     await peer.close(flush: .zero)
   }
@@ -105,14 +105,15 @@ struct WaitCondition {
     }
     let rest = text[start...]
     guard let comparison = Comparison.allCases.first(where: { rest.hasPrefix($0.rawValue) }) else {
-      throw Failure(.usage, "'\(excerpt(text))' compares by none of = != < > <= >=")
+      throw Failure(.usage, "'\(excerpt(text))' has no valid comparison: use = != < > <= or >=")
     }
     let right = String(rest.dropFirst(comparison.rawValue.count))
     self.comparison = comparison
     value = (try? JSON(parsing: right)) ?? .string(right)
     address = try WaitCondition.address(text[..<start], in: text)
     if isOfNumbers, value.double == nil {
-      throw Failure(.usage, "'\(excerpt(text))': \(comparison.rawValue) compares numbers, and this is none")
+      throw Failure(
+        .usage, "'\(excerpt(text))': \(comparison.rawValue) compares numbers, and the value is not a number")
     }
   }
 
@@ -154,24 +155,24 @@ struct WaitCondition {
     case .different: return
     case .equal:
       guard let allowed = declared.allowed(insteadOf: value) else { return }
-      throw never(" is", allowed)
+      throw never("=", allowed)
     case .less, .more, .atMost, .atLeast:
       if ![.any, .number, .integer].contains(declared.type) {
-        throw never(" \(comparison.rawValue)", declared.type.words)
+        throw never(comparison.rawValue, declared.type.words)
       }
       let isUpward = comparison == .more || comparison == .atLeast
       guard let wanted = value.double, let bound = (isUpward ? declared.maximum : declared.minimum)?.double,
         !comparison.holds(bound, wanted)
       else { return }
       let limit = isUpward ? "...\(bound)" : "\(bound)..."
-      throw never(" \(comparison.rawValue)", declared.allowed(insteadOf: value) ?? limit)
+      throw never(comparison.rawValue, declared.allowed(insteadOf: value) ?? limit)
     }
   }
 
-  private func never(_ words: String, _ allowed: String) -> Failure {
+  private func never(_ comparison: String, _ allowed: String) -> Failure {
     Failure(
       .doesNotFit,
-      "\(address.description)\(words) \(excerpt(value.text)) cannot come: by its description it takes \(allowed).")
+      "\(address.description) \(comparison) \(excerpt(value.text)) is impossible: its description allows \(allowed).")
   }
 }
 

@@ -7,22 +7,22 @@ import Foundation
 /// Prints changes as they arrive.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print each change as it comes, until interrupted.",
+    abstract: "Print each change as it arrives, until interrupted.",
     discussion: """
-      --for is how long to watch, and ends it well. --timeout, without --for, is a limit of it all: the hub must \
-      have answered by then (69), and the changes that --count asks for must have come (75).
+      --for ends the watch after a time, with exit code 0. --timeout, without --for, limits the whole watch: it ends \
+      with 69 if the hub has not answered by then, and with 75 if fewer changes than --count have arrived.
       """)
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/; without any, everything.")
+  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/. Default: all models.")
   var addresses: [String] = [""]
-  @Option(help: "End after so many changes; what is there at the beginning is none.")
+  @Option(help: "End after this number of changes; initial values do not count.")
   var count: Int?
   @Option(name: .customLong("for"), help: "End after this time.")
   var span: TimeSpan?
-  @Flag(help: "Watch ephemeral fields: what goes with the peer that wrote it.")
+  @Flag(help: "Watch ephemeral fields, which exist as long as the peer that wrote them.")
   var ephemeral = false
-  @Flag(name: .customLong("wait-for-hub"), help: "Wait for a hub instead of giving up when there is none.")
+  @Flag(name: .customLong("wait-for-hub"), help: "Wait for a hub instead of failing if none answers.")
   var waitsForHub = false
   @OptionGroup var pacing: WatchPace
 
@@ -54,7 +54,7 @@ struct Watch: AsyncParsableCommand {
     let looking = Task { [common] in
       let reader = ModelReader(peer: peer, timeout: common.timeout)
       for address in asked where !ephemeral {
-        if let words = await reader.emptiness(of: address) { Terminal.complain("\(words) Waiting all the same.") }
+        if let words = await reader.emptiness(of: address) { Terminal.complain("\(words) Waiting anyway.") }
       }
     }
     defer { looking.cancel() }
@@ -66,7 +66,7 @@ struct Watch: AsyncParsableCommand {
     if let limit = common.limit, span == nil {
       if peer.status.epoch == nil { throw common.noHub(peer) }
       if let missing = printer.missing, missing > 0 {
-        throw Failure(.timedOut, "\(missing) of \(count ?? 0) changes did not come within \(limit.milliseconds) ms.")
+        throw Failure(.timedOut, "\(missing) of \(count ?? 0) changes did not arrive within \(limit.milliseconds) ms.")
       }
     }
     await peer.close(flush: .zero)
@@ -75,30 +75,31 @@ struct Watch: AsyncParsableCommand {
 
 /// Limits the changes that `watch` prints.
 struct WatchPace: ParsableArguments {
-  @Option(help: "At most one line a model in this time, as 100ms or 2s, which says how many commits it folds.")
+  @Option(
+    help: "Print at most one line per model in this time, such as 100ms or 2s, with the number of coalesced commits.")
   var every: String?
-  @Option(help: "Leave out numbers that differ by less from what was printed of their field before.")
+  @Option(help: "Omit numbers that differ by less than this from the last printed value of their field.")
   var deadband: String?
   @Flag(
-    name: .customLong("all-changes"), help: "A line for each commit, as without --every and --deadband.")
+    name: .customLong("all-changes"), help: "Print each commit; the default without --every and --deadband.")
   var isEveryCommit = false
 
   /// Nil: every commit.
   func pace() throws(Failure) -> Pace<ModelChange>? {
     if every == nil, deadband == nil { return nil }
     if isEveryCommit {
-      throw Failure(.usage, "--all-changes prints every commit: leave out \(every == nil ? "--deadband" : "--every")")
+      throw Failure(.usage, "--all-changes prints every commit. Omit \(every == nil ? "--deadband" : "--every")")
     }
     var interval = TimeSpan(seconds: 0)
     if let every {
       guard let span = TimeSpan(argument: every) else {
-        throw Failure(.usage, "--every \(every) is no span of time: write 100ms, 2s or 1m")
+        throw Failure(.usage, "--every must be a duration such as 100ms, 2s or 1m, not \(every)")
       }
       interval = span
     }
     guard let deadband else { return .latest(every: interval.duration) }
     guard let width = Double(deadband), width >= 0, width.isFinite else {
-      throw Failure(.usage, "--deadband \(deadband) is no width: write a number from 0 up, as 0.1")
+      throw Failure(.usage, "--deadband must be a number of at least 0, such as 0.1, not \(deadband)")
     }
     return .latest(every: interval.duration, deadband: width)
   }

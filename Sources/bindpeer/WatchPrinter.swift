@@ -64,7 +64,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     lock.lock()
     defer { lock.unlock() }
     guard left != 0 else { return }
-    if missed > 0 { Terminal.complain("! \(missed) changes of \(update.model) came faster than they could be printed") }
+    if missed > 0 {
+      Terminal.complain("! \(missed) changes of \(update.model) arrived faster than they could be printed")
+    }
     let isBeginning = begun.insert(update.model).inserted
     switch update.cause {
     case .snapshot, .delta:

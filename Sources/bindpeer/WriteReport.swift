@@ -26,7 +26,7 @@ struct WriteReport {
       let id = model.id
       let fields = proposal.operations.map(\.field)
       guard await model.whenSent(fields, timeout: common.timeout.duration) else {
-        throw Failure(.timedOut, "The write to \(id) has not left within \(common.timeout.milliseconds) ms.")
+        throw Failure(.timedOut, "The write to \(id) was not sent within \(common.timeout.milliseconds) ms.")
       }
       return
     }
@@ -34,8 +34,8 @@ struct WriteReport {
       throw Failure(
         .timedOut,
         "No answer within \(common.timeout.milliseconds) ms\(model.status.delay). The write may still be committed. "
-          + (common.outboxPath.map { "It stays in \($0); the next bindpeer with it sends it again. " } ?? "")
-          + "Look:  bindpeer get \(model.id)"
+          + (common.outboxPath.map { "It stays in \($0); the next bindpeer with this outbox sends it again. " } ?? "")
+          + "To check:  bindpeer get \(model.id)"
       )
     }
     let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
@@ -57,22 +57,22 @@ struct WriteReport {
         Terminal.print("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
       }
     case .unchanged:
-      if !common.json { Terminal.print("\(model.id)  nothing to do") }
+      if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
       let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
-      let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after \($0.version)" } ?? ""
+      let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
-        refused: \(model.id).\(conflict.field) changed at \(conflict.version)\(since): \(value) by \
+        refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
-        Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
+        To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
         """)
     case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
     case .superseded, .expired: throw Failure(.conflict, outcome.explanation(of: model.id))
     // The write may have been applied.
     case .unknown:
-      throw Failure(.timedOut, "\(outcome.explanation(of: model.id))\nLook:  bindpeer get \(model.id)")
+      throw Failure(.timedOut, "\(outcome.explanation(of: model.id))\nTo check:  bindpeer get \(model.id)")
     }
   }
 
@@ -94,10 +94,10 @@ extension Proposal {
 extension ModelStatus {
   /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and no obstacle is known.
   var delay: String {
-    if let waiting { return ": the hub puts it off (\(waiting))" }
+    if let waiting { return ": the hub defers it (\(waiting))" }
     if let staleSince {
       let seconds = staleSince.duration(to: .now).components.seconds
-      return ": the hub was last heard \(seconds == 0 ? "less than a second" : "\(seconds) s") ago"
+      return ": the hub last answered \(seconds == 0 ? "less than a second" : "\(seconds) s") ago"
     }
     return ""
   }
@@ -140,7 +140,7 @@ extension Refusal {
   func report(on model: String) -> String {
     // A text about a value already contains its model and field.
     let words = text.hasPrefix("\(model).") ? "refused: \(text)" : "refused: \(model): \(text)"
-    return code == .doesNotFit ? "\(words)\nWhat it takes: bindpeer describe \(model)" : words
+    return code == .doesNotFit ? "\(words)\nTo see the allowed values:  bindpeer describe \(model)" : words
   }
 }
 

@@ -102,7 +102,7 @@ struct AssignmentTests {
 
   @Test("a set that stopped halfway lists the models that were written and those that were not")
   func halfDone() {
-    #expect(Set.halfDone(done: ["a"], left: ["c"], noWait: false) == "\nDone before that: a.\nNot written: c.")
+    #expect(Set.halfDone(done: ["a"], left: ["c"], noWait: false) == "\nAlready written: a.\nNot written: c.")
     #expect(Set.halfDone(done: [], left: [], noWait: false) == "")
   }
 }

@@ -64,7 +64,7 @@ struct BenchCommandTests {
       lines,
       [
         "slider  \(bench.hub)  durability process", "24 writes in ", "ms ", "begun late ", "seen locally ",
-        "committed ", "seen by another ", "folded ",
+        "committed ", "seen by another ", "coalesced ",
       ])
     {
       #expect(line.hasPrefix(beginning), "\(run.output)")

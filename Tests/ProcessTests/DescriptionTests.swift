@@ -36,7 +36,7 @@ struct DescriptionTests {
     #expect(
       output == """
         refused: lamp.level: 5.5 is not in 0...1 (add of 5 to 0.5)
-        What it takes: bindpeer describe lamp
+        To see the allowed values:  bindpeer describe lamp
         """)
     let (ofDescription, words) = try bench.run("set", "lamp.@description:={\"fields\":{\"on\":{\"type\":\"bool\"}}}")
     #expect(ofDescription == 3)

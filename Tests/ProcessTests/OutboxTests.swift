@@ -48,13 +48,14 @@ struct OutboxTests {
   func withoutHub() throws {
     for value in ["false", "true"] {
       let kept = try bench.run("set", "lamp.on=\(value)", "--outbox", file, "--timeout", "200ms")
-      #expect(kept.code == 75 && kept.output.contains("Kept in \(file): lamp.on"), "\(kept)")
+      #expect(kept.code == 75 && kept.output.contains("Stored in \(file): lamp.on"), "\(kept)")
     }
     let toggled = try bench.run("set", "lamp.on!", "--outbox", file, "--timeout", "200ms")
     #expect(toggled.code == 69, "\(toggled)")
     let hub = try bench.startHub()
     let got = try bench.run("get", "lamp.on", "--raw", "--outbox", file)
-    #expect(got.code == 0 && got.output.contains("2 earlier writes done") && got.output.hasSuffix("true"), "\(got)")
+    #expect(
+      got.code == 0 && got.output.contains("2 earlier writes completed") && got.output.hasSuffix("true"), "\(got)")
     #expect(try bench.run("get", "lamp.on", "--meta").output.contains("version 2"))
     withExtendedLifetime(hub) {}
   }

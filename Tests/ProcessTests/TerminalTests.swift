@@ -27,7 +27,7 @@ struct TerminalTests {
     try bench.run("set", "lamp.level=0.5")
     let running = try shell(program, arguments, ">/dev/full")
     #expect(running.end() == 74)
-    #expect(running.output == ["Standard output cannot be written: No space left on device."])
+    #expect(running.output == ["Cannot write to standard output: No space left on device."])
     withExtendedLifetime(hub) {}
   }
 
@@ -69,7 +69,7 @@ struct TerminalTests {
       try #require(hub.line { $0.hasPrefix("listening") } != nil, "\(hub.output)")
       let again = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "20s"], hub: bench.hub)
       #expect(again.end() == 1)
-      #expect(again.output == ["lamp holds nothing."])
+      #expect(again.output == ["lamp has no fields."])
     }
     let status = try RunningProcess(Bench.program("bindhub"), ["status"], hub: bench.hub)
     #expect(status.end() == 69)
@@ -101,7 +101,7 @@ struct TerminalTests {
     pipe.write("{\"b\":\"unwanted\"}")
     // Its input stays open: it ends by itself.
     #expect(pipe.end() == 75)
-    #expect(pipe.line { $0.contains("It is not known what became of line 2.") } != nil, "\(pipe.output)")
+    #expect(pipe.line { $0.contains("Outcome unknown: line 2.") } != nil, "\(pipe.output)")
     #expect(try bench.run("get", "m.b").code == 1)
     let watch = try RunningProcess(Bench.program("bindpeer"), ["set", "m.b=unwanted"], hub: "ipc://\(path)")
     #expect(watch.end() == 75)
@@ -118,11 +118,11 @@ struct TerminalTests {
     }
     let first = try pipe("")
     #expect(first.end() == 65)
-    #expect(first.output.last == "No write: line 2.", "\(first.output)")
+    #expect(first.output.last == "Not written: line 2.", "\(first.output)")
     #expect(try bench.run("get", "m", "--json").output.contains("\"values\":{\"a\":1e400}"))
     let second = try pipe("--keep-going")
     #expect(second.end() == 65)
-    #expect(second.output.last == "No write: lines 2 to 3.", "\(second.output)")
+    #expect(second.output.last == "Not written: lines 2 to 3.", "\(second.output)")
     #expect(second.line { $0.contains("$bytes") } != nil)
     #expect(try bench.run("get", "m", "--json").output.contains("\"values\":{\"a\":1e400,\"c\":3}"))
     withExtendedLifetime(hub) {}
@@ -162,7 +162,7 @@ struct TerminalTests {
     #expect(try bench.run("get", "desk.height", "--raw").output == "70")
     let half = try bench.run("set", "desk.height=72", "lamp.level+=3", "door.open=true")
     #expect(half.code == 3)
-    #expect(half.output.contains("Done before that: desk.\nNot written: door."), "\(half.output)")
+    #expect(half.output.contains("Already written: desk.\nNot written: door."), "\(half.output)")
     let typo = try bench.run("set", "lamp.lvel=1")
     #expect(typo.code == 0)
     #expect(typo.output.contains("Did you mean lamp.level?"), "\(typo.output)")
@@ -185,18 +185,18 @@ struct TerminalTests {
     for verb in ["ls", "get"] {
       let none = try bench.run(verb, "node/")
       #expect(none.code == 1)
-      #expect(none.output == "No model is below node/. Did you mean nodes/?")
+      #expect(none.output == "There is no model under node/. Did you mean nodes/?")
       let model = try bench.run(verb, "lamp/")
       #expect(model.code == 1)
-      #expect(model.output == "No model is below lamp/. There is the model lamp:  bindpeer get lamp")
+      #expect(model.output == "There is no model under lamp/. The model lamp exists:  bindpeer get lamp")
     }
     let some = try bench.run("get", "node/", "lamp")
     #expect(some.code == 1)
     #expect(some.output.contains("lamp.level = 0.5"))
     for (asked, words) in [
-      ("node/", "No model is below node/. Did you mean nodes/? Waiting all the same."),
-      ("desk", "desk holds nothing yet. Waiting all the same."),
-      ("lamp.levle", "lamp has no field levle. Did you mean lamp.level? Waiting all the same."),
+      ("node/", "There is no model under node/. Did you mean nodes/? Waiting anyway."),
+      ("desk", "desk has no fields yet. Waiting anyway."),
+      ("lamp.levle", "lamp has no field levle. Did you mean lamp.level? Waiting anyway."),
     ] {
       let watch = try bench.start("watch", asked, "--for", "600s")
       #expect(watch.line { $0 == words } != nil, "\(watch.output)")
@@ -227,7 +227,7 @@ struct TerminalTests {
   func complaints() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let output = try bench.run("get", "la\u{1B}mp\u{202E}").output
-    #expect(output.hasPrefix(#"'la\u{1b}mp\u{202e}' is no address"#), "\(output)")
+    #expect(output.hasPrefix(#"'la\u{1b}mp\u{202e}' is not an address"#), "\(output)")
     let word = try bench.run("get", "lamp", "--name", "a", "--timeout", "\u{1B}[31m")
     #expect(word.code == 64)
     #expect(!word.output.contains("\u{1B}"), "\(word.output)")

@@ -96,7 +96,7 @@ struct VerifyTests {
     let second = try verify("--timeout", "300")
     #expect(second.code == 75)
     #expect(second.output.contains { $0.contains("1 not answering: mute-") }, "\(second.output)")
-    #expect(second.output.contains { $0.contains("until its lease is over") }, "\(second.output)")
+    #expect(second.output.contains { $0.contains("until its lease ends") }, "\(second.output)")
     withExtendedLifetime(hub) {}
   }
 

@@ -21,7 +21,7 @@ struct WatchPaceTests {
     let writer = try bench.start("pipe", "lamp")
     for number in 1...200 { writer.write("{\"level\":\(number)}") }
     #expect(atOnce.line { $0.contains("level → 200") } != nil, "\(atOnce.output)")
-    #expect(atOnce.line { $0.contains(" folded)") } != nil, "\(atOnce.output)")
+    #expect(atOnce.line { $0.contains(" coalesced)") } != nil, "\(atOnce.output)")
     #expect(forScripts.end() == 0)
     #expect(forScripts.output.count == 1)
   }
@@ -43,7 +43,7 @@ struct WatchPaceTests {
   func usage() throws {
     let wrong = [
       (["--every", "soon"], "100ms"), (["--deadband", "wide"], "0.1"), (["--deadband=-1"], "0.1"),
-      (["--every", "1s", "--all-changes"], "leave out --every"),
+      (["--every", "1s", "--all-changes"], "Omit --every"),
     ]
     for (arguments, cure) in wrong {
       let running = try RunningProcess(Bench.program("bindpeer"), ["watch", "lamp"] + arguments, hub: bench.hub)

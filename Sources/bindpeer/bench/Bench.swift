@@ -4,45 +4,44 @@ import BindingPeer
 /// Measures how a hub handles writes at a fixed rate.
 struct Bench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measure how soon writes at a fixed rate are seen here, committed, and seen by another peer.",
+    abstract: "Measure the latency of writes at a fixed rate: seen locally, committed, seen by another peer.",
     discussion: """
       Profiles:
       \(BenchProfile.allCases.map(lines).joined(separator: "\n"))
 
-      A peer of its own writes, others watch, all in this process, each with its own connection to the hub. They \
-      share a model below bench/ with a name of chance, which is deleted at the end and after Ctrl-C.
+      One peer writes and the others watch, all in this process, each with its own connection to the hub. They share \
+      a model under bench/ with a random name, which is deleted at the end and after Ctrl-C.
 
-      A write's time counts from the moment at which it was due, whether or not it could be made then. begun late: \
-      until the writer came to it, which a busy machine and the writes before it delay. seen locally: it has \
-      returned and the writer's observer has run. committed: the hub's outcome is told. seen by another: the \
-      observer of a watching peer has run. Where a later value of the same field came in its place, that one counts, \
-      and folded counts them. With offline, committed and seen count from the moment at which the peer is started \
-      again.
+      A latency counts from the time at which the write was due, even if it was made later. begun late: the write \
+      begins; a busy machine or earlier writes delay it. seen locally: the call has returned and the writer's \
+      observer has run. committed: the outcome has arrived. seen by another: the observer of a watching peer has \
+      run. If a later value of the field has replaced the value, the later one counts; coalesced is the number of \
+      such values. In the profile offline, committed and seen count from the restart of the peer.
 
-      --check says good, slow or broken, and ends with 0, 1 or 1. broken: a write was not committed within \
-      --timeout, or not seen, or the last value differs. slow: the rate was not kept, or 1 of 100 writes took longer \
-      until it was committed or seen than the profile allows (limit).
+      --check prints good, slow or broken, and exits with 0, 1 or 1. broken: a write was not committed within \
+      --timeout or not seen, or a last value differs. slow: the rate was not reached, or 1 of 100 writes took longer \
+      to be committed or seen than the limit of the profile.
       """)
 
   private static func lines(_ profile: BenchProfile) -> String {
-    let usual = "\(Int(profile.rate)) writes a second, \(profile.peers) watching, limit \(Int(profile.limit)) ms"
+    let usual = "\(Int(profile.rate)) writes per second, \(profile.peers) watching, limit \(Int(profile.limit)) ms"
     return "  \(profile.rawValue): \(profile.explanation); \(usual)"
   }
 
   @OptionGroup var common: CommonOptions
-  @Option(help: "slider, fan-out, burst or offline.")
+  @Option(help: "Workload: slider, fan-out, burst or offline.")
   var profile = BenchProfile.slider
-  @Option(help: "Writes a second; without it what the profile says.")
+  @Option(help: "Writes per second. Default: the rate of the profile.")
   var rate: Double?
-  @Option(name: .customLong("for"), help: "How long to write, as 500ms, 10s or 1m.")
+  @Option(name: .customLong("for"), help: "Duration of the writing, such as 500ms, 10s or 1m.")
   var span = TimeSpan(seconds: 10)
-  @Option(help: "Peers that watch, up to \(BenchPlan.mostPeers); without it what the profile says.")
+  @Option(help: "Watching peers, at most \(BenchPlan.mostPeers). Default: the number of the profile.")
   var peers: Int?
-  @Flag(help: "Say good, slow or broken, and end with 1 unless it is good.")
+  @Flag(help: "Print good, slow or broken, and exit with 1 unless good.")
   var check = false
 
   mutating func run() async throws {
-    if common.outbox != nil { throw Failure(.usage, "bench keeps nothing: leave out --outbox") }
+    if common.outbox != nil { throw Failure(.usage, "bench uses no outbox. Omit --outbox") }
     let plan = try BenchPlan(profile, rate: rate, peers: peers, span: span)
     let result = try await BenchRun(plan, common).measured()
     if common.json {

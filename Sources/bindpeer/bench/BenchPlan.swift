@@ -44,10 +44,10 @@ enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
 
   var explanation: String {
     switch self {
-    case .slider: "one field, as when somebody drags a slider"
+    case .slider: "one field, as when a user drags a slider"
     case .fanOut: "many peers watch 100 fields"
-    case .burst: "1,000 writes to 100 fields at once, again and again"
-    case .offline: "a peer writes 1,000 fields while cut off, with an outbox, and comes back"
+    case .burst: "repeated bursts of 1,000 writes to 100 fields"
+    case .offline: "a disconnected peer writes 1,000 fields to its outbox, then reconnects"
     }
   }
 }
@@ -69,16 +69,16 @@ struct BenchPlan {
     self.rate = rate ?? profile.rate
     self.peers = peers ?? profile.peers
     guard self.rate > 0, self.rate <= 1_000_000 else {
-      throw Failure(.usage, "--rate \(self.rate) is no rate: write more than 0, as 60, and at most 1000000")
+      throw Failure(.usage, "--rate must be above 0 and at most 1000000, not \(self.rate)")
     }
     guard (1...BenchPlan.mostPeers).contains(self.peers) else {
-      throw Failure(.usage, "--peers takes 1 to \(BenchPlan.mostPeers), not \(self.peers)")
+      throw Failure(.usage, "--peers must be 1 to \(BenchPlan.mostPeers), not \(self.peers)")
     }
     let once = profile.writesAtOnce
     let wanted = self.rate * Double(span.milliseconds) / 1_000 / Double(once)
     let most = profile == .offline ? BenchPlan.mostOffline : BenchPlan.mostWrites
     guard wanted * Double(once) <= Double(most) else {
-      throw Failure(.usage, "--rate times --for is more than \(most) writes; \(profile.rawValue) takes no more")
+      throw Failure(.usage, "--rate times --for is more than \(most) writes, the limit of \(profile.rawValue)")
     }
     total = max(1, Int(wanted.rounded())) * once
   }

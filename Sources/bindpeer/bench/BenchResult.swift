@@ -26,8 +26,8 @@ struct BenchResult {
   /// Why the offered rate was not reached; nil if it was.
   private var shortfall: String? {
     guard ledger.written < plan.total || achieved < plan.rate * 0.99 else { return nil }
-    return "the rate was not kept: \(ledger.written) of \(plan.total) writes were made, "
-      + "\(achieved.formatted(places: 1)) a second of \(plan.rate.formatted(places: 1)) offered"
+    return "the rate was not reached: \(ledger.written) of \(plan.total) writes were made, "
+      + "\(achieved.formatted(places: 1)) per second of \(plan.rate.formatted(places: 1)) offered"
   }
 
   /// The faults of the run; nil if there are none. Latencies mean little if writes failed.
@@ -39,7 +39,7 @@ struct BenchResult {
           + (ledger.firstProblem.map { " (\($0))" } ?? ""))
     }
     if ledger.lost > 0 { faults.append("\(ledger.lost) not seen by another peer") }
-    if differing > 0 { faults.append("\(differing) field\(differing == 1 ? "" : "s") with another last value") }
+    if differing > 0 { faults.append("\(differing) field\(differing == 1 ? "" : "s") with a different last value") }
     return faults.isEmpty ? nil : faults.joined(separator: ", ")
   }
 
@@ -64,9 +64,9 @@ struct BenchResult {
     let watching = "\(plan.peers) other peer\(plan.peers == 1 ? " watches" : "s watch")"
     var lines = [
       "\(plan.profile.rawValue)  \(hub)  durability \(durability)",
-      "\(ledger.written) writes in \(seconds.formatted(places: 2)) s, \(achieved.formatted(places: 1)) a second of "
+      "\(ledger.written) writes in \(seconds.formatted(places: 2)) s, \(achieved.formatted(places: 1)) per second of "
         + "\(plan.rate.formatted(places: 1)) offered; \(watching)",
-      row(plan.profile == .offline ? "ms; * since back" : "ms", BenchResult.shares.map(\.words) + ["max"]),
+      row(plan.profile == .offline ? "ms; * from restart" : "ms", BenchResult.shares.map(\.words) + ["max"]),
     ]
     let mark = plan.profile == .offline ? " *" : ""
     for (name, latencies) in [
@@ -78,7 +78,7 @@ struct BenchResult {
       let cells = times.map { milliseconds($0)?.fixed ?? "-" }
       lines.append(row(name, cells) + (Terminal.isColoured ? "  " + Terminal.dim(bars(times)) : ""))
     }
-    lines.append("folded \(ledger.coalesced)  lost \(ledger.lost)  unconfirmed \(unconfirmed)")
+    lines.append("coalesced \(ledger.coalesced)  lost \(ledger.lost)  unconfirmed \(unconfirmed)")
     if isChecked {
       lines.append("\(verdict.0.rawValue): \(verdict.reason)")
     }

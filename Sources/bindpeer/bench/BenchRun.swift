@@ -87,7 +87,7 @@ final class BenchRun: Sendable {
 
   private func notJoined(_ model: SharedModel, _ what: String) -> Failure {
     model.status.refusal.map(Failure.init)
-      ?? Failure(.timedOut, "A peer that \(what) has not joined within \(common.timeout.milliseconds) ms.")
+      ?? Failure(.timedOut, "A peer that \(what) did not join within \(common.timeout.milliseconds) ms.")
   }
 
   /// The number of fields whose value at a watching peer is not the last written one.
@@ -111,7 +111,7 @@ final class BenchRun: Sendable {
     case .committed, .unchanged: isDeleted = true
     default:
       progress.end()
-      Terminal.complain("\(model) could not be deleted. Later:  bindpeer rm \(model) --model")
+      Terminal.complain("Cannot delete \(model). To delete it later:  bindpeer rm \(model) --model")
     }
     await withTaskGroup { group in
       for watcher in watchers { group.addTask { _ = await watcher.peer.close(flush: .zero) } }
@@ -161,7 +161,7 @@ final class BenchRun: Sendable {
       try FileManager.default.createDirectory(
         at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw Failure(.cannotCreate, "\(folder.path) cannot be made: \(error.localizedDescription)")
+      throw Failure(.cannotCreate, "Cannot create \(folder.path): \(error.localizedDescription)")
     }
     let outbox = folder.appendingPathComponent("outbox").path
     let away = try common.makePeer(
