@@ -48,7 +48,7 @@ struct FileWatch {
   mutating func look(_ now: ContinuousClock.Instant, checkpoints: Int?) -> Loss? {
     next = now + FileWatch.interval
     var info = stat()
-    guard stat(path, &info) == 0 else { return .database("was deleted, or got another name") }
+    guard stat(path, &info) == 0 else { return .database("was deleted or renamed") }
     guard FileID(info) == database else {
       return .database(
         info.st_mode & S_IFMT == S_IFDIR ? "was replaced by a directory" : "was replaced by another file")
@@ -57,11 +57,11 @@ struct FileWatch {
     if let checkpoints {
       // Only a checkpoint changes the length of the file, and only one that gives pages back shortens it.
       if bytes < databaseBytes, checkpoints == checkpointsSeen || !mayShrink {
-        return .database("was cut off: \(bytes) of \(databaseBytes) bytes are there")
+        return .database("was truncated from \(databaseBytes) to \(bytes) bytes")
       }
       (databaseBytes, checkpointsSeen) = (bytes, checkpoints)
     } else if bytes == 0 {
-      return .database("was cut off: it is empty")
+      return .database("was truncated to 0 bytes")
     }
     guard stat(StoreFiles.log(of: path), &info) == 0, FileID(info) == log else {
       return .beside(StoreFiles.log(of: path))
@@ -69,7 +69,7 @@ struct FileWatch {
     let logBytes = UInt64(max(info.st_size, 0))
     // The log starts over at its beginning; SQLite then truncates it to this length if it has grown beyond.
     guard logBytes >= min(self.logBytes, OpenedStore.logBytesKept) else {
-      return .logCut("\(logBytes) of \(self.logBytes) bytes of \(StoreFiles.log(of: path)) are there")
+      return .logCut("\(StoreFiles.log(of: path)) has \(logBytes) of \(self.logBytes) bytes")
     }
     self.logBytes = logBytes
     guard FileID(StoreFiles.shared(of: path)) == shared else { return .beside(StoreFiles.shared(of: path)) }
@@ -88,22 +88,22 @@ extension SQLiteStore {
     case .database(let problem):
       abandon()
       throw StoreError(
-        "\(path) \(problem) while the hub had it open, so nothing more is acknowledged. Put it back as it was, if it "
-          + "is still somewhere, and start the hub again. Else:  \(StoreError.recovery(of: path))", .gone)
+        "\(path) \(problem) while the hub had it open, so the hub acknowledges no more writes. If the file still "
+          + "exists elsewhere, move it back and restart the hub. Otherwise:  \(StoreError.recovery(of: path))", .gone)
     case .beside(let file):
       // The log's open file has no name any more. Closing merges it into the database.
       let isKept = (try? close()) != nil
       if !isKept { abandon() }
       let cure =
         isKept
-        ? "All of it was brought into the store: start the hub again."
-        : "Start the hub again: it begins a new epoch, and peers bring back what they have."
+        ? "The store contains all of it: restart the hub."
+        : "Restart the hub: it begins a new epoch and recovers lost commits from peers."
       throw StoreError("\(file) was deleted or replaced while the hub had it open. \(cure)", .gone)
     case .logCut(let problem):
       abandon()
       throw StoreError(
-        "The write-ahead log was cut off while the hub had it open: \(problem). Start the hub again: it begins a new "
-          + "epoch, and peers bring back what they have.", .gone)
+        "The write-ahead log was truncated while the hub had it open: \(problem). Restart the hub: it begins a new "
+          + "epoch and recovers lost commits from peers.", .gone)
     }
   }
 

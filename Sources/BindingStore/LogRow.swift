@@ -66,11 +66,11 @@ enum LogRow {
   private static func checked(_ found: Row, _ path: String) throws -> (time: UInt64, bytes: [UInt8]) {
     let row: Int64 = found[0]
     guard let time = Int64.fromDatabaseValue(found[1]), let sum = UInt32.fromDatabaseValue(found[2]) else {
-      throw StoreError.damaged(path, "row \(row) of table log does not check")
+      throw StoreError.damaged(path, "row \(row) of table log has a wrong checksum")
     }
     let bytes = try found.bytes(at: 3)
     guard bytes.withUnsafeBytes({ checksum(row, time: UInt64(bitPattern: time), $0) }) == sum else {
-      throw StoreError.damaged(path, "row \(row) of table log does not check")
+      throw StoreError.damaged(path, "row \(row) of table log has a wrong checksum")
     }
     return (UInt64(bitPattern: time), bytes)
   }

@@ -20,9 +20,9 @@ package enum AdminRequest: Sendable, Hashable {
     for file in [AdminRequest.refusal(of: path), AdminRequest.report(of: path)] { unlink(file) }
     let code = StoreFiles.replace(AdminRequest.file(of: path), by: Array("\(line)\n".utf8))
     guard code == 0 else {
-      let cure = [ENOSPC, EDQUOT].contains(code) ? "Make room." : "Run this as the hub's user."
+      let cure = [ENOSPC, EDQUOT].contains(code) ? "Free some space." : "Run this as the hub's user."
       throw StoreError(
-        "\(AdminRequest.file(of: path)) cannot be written: \(String(cString: strerror(code))). \(cure)", .cannotOpen)
+        "Cannot write \(AdminRequest.file(of: path)): \(String(cString: strerror(code))). \(cure)", .cannotOpen)
     }
   }
 
@@ -92,7 +92,7 @@ package enum AdminRequest: Sendable, Hashable {
     let line = text.split(separator: "\n").first.map(String.init) ?? ""
     if line == "compact" { return .compact }
     if line.hasPrefix("restore /") { return .restore(String(line.dropFirst(8))) }
-    refuse(at: path, "'\(line.prefix(80))' is no request: it is 'compact' or 'restore /PATH'")
+    refuse(at: path, "'\(line.prefix(80))' is not a request: use 'compact' or 'restore /PATH'")
     return nil
   }
 
@@ -144,7 +144,7 @@ extension SQLiteStore {
       try cutLog()
       let (before, after) = (upkeepWork.bytesBefore, StoreFiles.size(path))
       AdminRequest.end(
-        "folded \(upkeepWork.compactedModels) models, gave back \(before - min(before, after)) bytes: "
+        "compacted \(upkeepWork.compactedModels) models, freed \(before - min(before, after)) bytes: "
           + "\(before) → \(after)", at: path)
     case .compact:
       try cutLog()
@@ -152,7 +152,7 @@ extension SQLiteStore {
       requestCompaction()
     case .restore(let backup):
       try close()
-      throw StoreError("\(path) is to be put back to \(backup)", .replaced)
+      throw StoreError("\(path) is being restored from \(backup)", .replaced)
     }
   }
   /// Brings the freed pages from the write-ahead log to the file, which then shrinks, and truncates the log.

@@ -218,13 +218,13 @@ package final class SQLiteStore: Store {
   ) throws(StoreError) -> [Batch] {
     guard batch.record <= location.record, !accepted.contains(where: { $0.location === location }) else {
       throw StoreError(
-        "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(location.record). "
-          + "Report this: the hub has lost count.")
+        "\(path): record \(batch.record) of \(batch.model) was decided, and the log has record \(location.record). "
+          + "This is a bug of the hub: please report it.")
     }
     let found = try recent(of: location, after: batch.record - 1)
     guard found.first?.record == batch.record else {
       throw StoreError(
-        "\(path): what \(batch.model) had after record \(batch.record - 1) is folded already. Start the hub again.")
+        "\(path): the state of \(batch.model) after record \(batch.record - 1) is already compacted. Restart the hub.")
     }
     return found
   }

@@ -24,12 +24,12 @@ struct Snapshot: Hashable {
       guard let name = String.fromDatabaseValue(row[1]), let generation = Int64.fromDatabaseValue(row[2]),
         let chunks = Int.fromDatabaseValue(row[3]), let bytes = Int.fromDatabaseValue(row[4]),
         let record = Int64.fromDatabaseValue(row[5]), let version = Int64.fromDatabaseValue(row[6])
-      else { throw StoreError.damaged(path, "row \(model) of table snapshot does not check") }
+      else { throw StoreError.damaged(path, "row \(model) of table snapshot has a wrong checksum") }
       let snapshot = Snapshot(
         model: model, generation: generation, chunks: chunks, bytes: bytes, record: UInt64(bitPattern: record),
         version: UInt64(bitPattern: version))
       guard snapshot.checksum(name) == UInt32.fromDatabaseValue(row[7]) else {
-        throw StoreError.damaged(path, "row \(model) of table snapshot does not check")
+        throw StoreError.damaged(path, "row \(model) of table snapshot has a wrong checksum")
       }
       found.append((name, snapshot))
     }
@@ -69,7 +69,7 @@ struct Snapshot: Hashable {
     }
     let bytes = try row.bytes(at: 1)
     guard bytes.withUnsafeBytes({ checksum(number, $0) }) == UInt32.fromDatabaseValue(row[0]) else {
-      throw StoreError.damaged(path, "chunk \(number) of model \(model) does not check")
+      throw StoreError.damaged(path, "chunk \(number) of model \(model) has a wrong checksum")
     }
     return bytes
   }

@@ -11,7 +11,7 @@ extension StoreError {
   init(_ error: any Error, in path: String) {
     switch error {
     case let error as StoreError: self = error
-    case is NoRoom: self.init("\(path): the disk is full. Make room.")
+    case is NoRoom: self.init("\(path): the disk is full. Free some space.")
     case let error as DatabaseError: self.init(error, path)
     default: self.init("\(path): \(error)")
     }
@@ -23,21 +23,21 @@ extension StoreError {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: self = .damaged(path, problem)
     case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
       self.init(
-        "\(path) cannot be opened for writing: \(problem). See that this user may read and write it and its directory.",
+        "Cannot open \(path) for writing: \(problem). Let this user read and write it and its directory.",
         .cannotOpen)
     case .SQLITE_CONSTRAINT:
-      self.init("\(path): another hub writes this store (\(problem)). Stop one of the two, then start again.", .inUse)
+      self.init("\(path): another hub writes to this store (\(problem)). Stop one of them, then start again.", .inUse)
     case .SQLITE_BUSY, .SQLITE_LOCKED:
-      self.init("\(path) is being written by another program. End that and start again.", .inUse)
+      self.init("Another program is writing to \(path). Stop it, then start again.", .inUse)
     default:
       switch error.extendedResultCode {
       case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC:
         self.init(
-          "\(path): the disk did not confirm what was written (\(problem)). Look after the disk, then start again.",
+          "\(path): the disk did not confirm a write (\(problem)). Check the disk, then start again.",
           .syncFailed)
-      case .SQLITE_IOERR_SHORT_READ: self = .damaged(path, "it ends too early")
+      case .SQLITE_IOERR_SHORT_READ: self = .damaged(path, "it is truncated")
       default:
-        self.init("\(path): \(problem) (SQLite \(error.extendedResultCode.rawValue)). Look after the disk.", .failed)
+        self.init("\(path): \(problem) (SQLite \(error.extendedResultCode.rawValue)). Check the disk.", .failed)
       }
     }
   }
@@ -49,8 +49,8 @@ extension StoreError {
   /// How to recover what peers still have.
   static func recovery(of path: String) -> String {
     let path = shellWord(path)
-    return "Make the same log anew, keep what is there, and have peers bring back what they hold:  "
-      + "bindhub recover --store \(path)   (from a backup on:  bindhub recover BACKUP --store \(path))"
+    return "To keep the old file and recover the log from peers:  bindhub recover --store \(path)   "
+      + "(from a backup and peers:  bindhub recover BACKUP --store \(path))"
   }
 
   /// The error for a damaged file that is a backup and no hub's store.

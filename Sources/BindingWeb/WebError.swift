@@ -16,17 +16,17 @@ public enum WebError: Error, Sendable, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .noAddress(let text): "'\(text)' is no address to serve pages at: write HOST:PORT, as 127.0.0.1:7880"
+    case .noAddress(let text): "'\(text)' is not an address to serve pages at: write HOST:PORT, such as 127.0.0.1:7880"
     case .addressInUse(let address):
-      "Something else listens at \(address). Serve the pages elsewhere:  --web 127.0.0.1:PORT  "
-        + "(port 0: any that is free)"
+      "Another program listens at \(address). To serve the pages elsewhere:  --web 127.0.0.1:PORT  "
+        + "(port 0 picks a free port)"
     case .notLoopback(let address):
-      "\(address) can be reached from other machines, and what goes there is not encrypted. Serve the pages on "
-        + "127.0.0.1, or accept that everyone on the way may read and write:  --insecure"
+      "Other machines can reach \(address), and the connection is not encrypted. Serve the pages on 127.0.0.1, or "
+        + "accept that anyone on the network may read and write:  --insecure"
     case .cannotListen(let address, let problem): "Cannot serve pages at \(address): \(problem)"
-    case .pages(let path, let problem): "The folder of pages \(path) cannot be served: \(problem)"
-    case .key(let path, let problem): "The token for pages is kept in \(path): \(problem)"
-    case .startedBefore: "a gateway is started once; make another one"
+    case .pages(let path, let problem): "Cannot serve the directory of pages \(path): \(problem)"
+    case .key(let path, let problem): "Cannot use the token of the pages in \(path): \(problem)"
+    case .startedBefore: "a gateway can start only once; create another one"
     }
   }
 }

@@ -108,7 +108,7 @@ public final class WebGateway: Sendable {
     try? ended.listener?.close().wait()
     try? loop.loop.submit { loop.end() }.wait()
     try? group.syncShutdownGracefully()
-    log.info("pages are no longer served")
+    log.info("stopped serving pages")
   }
 
   /// The address to open in a browser. Each read returns a new code, which works once, within five minutes; empty

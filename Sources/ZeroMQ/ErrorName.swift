@@ -40,23 +40,23 @@ enum ErrorName {
 enum ErrorHint {
   static func of(_ code: Int32) -> String? {
     switch code {
-    case EADDRINUSE: "Another process listens there: stop it, or choose another port."
-    case EADDRNOTAVAIL: "No network interface of this machine has that address: name one that exists, or use *."
-    case EACCES, EPERM: "Not permitted: choose a port above 1023, or a directory that this user may write."
+    case EADDRINUSE: "Another process uses this address: stop it, or choose another port."
+    case EADDRNOTAVAIL: "No network interface of this machine has this address: use an existing one, or *."
+    case EACCES, EPERM: "Not permitted: choose a port above 1023, or a directory that this user can write to."
     case ENOENT: "The directory does not exist: create it first."
-    case ENODEV: "No such network interface: name one that exists, or use *."
-    case EINVAL: "Not a valid value: endpoints look like tcp://127.0.0.1:7877 or ipc:///run/user/1000/hub.sock."
+    case ENODEV: "No such network interface: use an existing one, or *."
+    case EINVAL: "Invalid value: endpoints look like tcp://127.0.0.1:7877 or ipc:///run/user/1000/hub.sock."
     case EPROTONOSUPPORT: "This transport is not available: use tcp://, ipc:// or inproc://."
     case ENOCOMPATPROTO: "This kind of socket cannot use that transport: use tcp://, ipc:// or inproc://."
     case ENAMETOOLONG: "The path of an ipc:// endpoint must stay under 108 bytes: use a shorter directory."
-    case EEXIST: "Something that is not a socket is at that path: move it away, or choose another path."
+    case EEXIST: "The path exists and is not a socket: move the file, or choose another path."
     case EMFILE, ENFILE: "Too many open files or sockets: raise `ulimit -n` or the context's limit of sockets."
     case ENOTDIR: "A part of the path is not a directory."
     case EROFS: "The file system is read-only: choose another directory."
     case ENOSPC: "The disk is full."
     case ETERM: "The context was shut down; this socket can only be closed."
     case ENOTSOCK: "The socket was closed already."
-    case ECONNREFUSED: "Nobody listens there."
+    case ECONNREFUSED: "No process listens at this address."
     default: nil
     }
   }

@@ -63,7 +63,7 @@ struct CommitTests {
     field.enter("x")
     #expect(problem == nil)
     field.resignFirstResponder()
-    #expect(problem?.message == "\"x\" is no Int")
+    #expect(problem?.message == "\"x\" is not a valid Int")
     #expect(field.text == "x" && field.hasUncommittedEdit)
     field.pressEscape()
     #expect(problem == nil)

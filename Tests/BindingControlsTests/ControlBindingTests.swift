@@ -179,7 +179,7 @@ struct ControlBindingTests {
     #expect(age.value == 30)
     field.enter("31")
     #expect(age.value == 31)
-    #expect(problems == ["\"3x\" is no Int", nil])
+    #expect(problems == ["\"3x\" is not a valid Int", nil])
   }
 
   @Test("a control shows the model's correction of an edit and reports it once")

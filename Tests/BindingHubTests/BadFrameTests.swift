@@ -96,9 +96,9 @@ import Testing
   @Test(
     "a hello whose encoding is not json, or whose name has unprintable characters, is refused with the reason",
     arguments: [
-      ("cbor", "cat", ErrorCode.malformed, "is \"cbor\"; json is spoken here"),
-      ("", "cat", .malformed, "is \"\"; json is spoken here"),
-      ("json", "c\u{1B}[2J", .badName, "has the character \\u{1b}, which may do something to a terminal"),
+      ("cbor", "cat", ErrorCode.malformed, "is \"cbor\"; only json is supported"),
+      ("", "cat", .malformed, "is \"\"; only json is supported"),
+      ("json", "c\u{1B}[2J", .badName, "has the character \\u{1b}, which a terminal may interpret"),
       ("json", "c\nt", .badName, "\\u{a}"), ("json", "c\0t", .badName, "\\u{0}"),
       ("json", "c\u{9B}t", .badName, "\\u{9b}"),
       ("json", "c\u{202E}t", .badName, "\\u{202e}"), ("json", "c\u{2066}t", .badName, "\\u{2066}"),

@@ -56,8 +56,8 @@ import Testing
     let notice = HubNotice.declaredOtherwise(peer: Speaker.ben.origin.fullName, model: "lamp", differences: differences)
     #expect(received.notices == [notice])
     #expect(
-      differences.words == "level is declared as number, 0...10, and described as number, 0...1; "
-        + "on is declared as any, and described as boolean")
+      differences.words == "level is declared as number, 0...10 and described as number, 0...1; "
+        + "on is declared as any and described as boolean")
     #expect(declare(other, by: .ben).notices.isEmpty)
     #expect(disagreements.count == 1 && disagreements.first?["model"] == "lamp")
     #expect(disagreements.first?["peer"] == .string(Speaker.ben.origin.fullName))
@@ -195,8 +195,8 @@ import Testing
     arguments: [
       ("[]", "is an array, not an object"), ("{\"fields\":1}", "fields is a number, not an object"),
       ("{\"fields\":{\"a\":true}}", "fields.a is a boolean, not an object"),
-      ("{\"fields\":{\"a.b\":{}}}", "fields.a.b is no name of a field that can be described"),
-      ("{\"fields\":{\"@description\":{}}}", "fields.@description is no name of a field that can be described"),
+      ("{\"fields\":{\"a.b\":{}}}", "fields.a.b is not the name of a field that can be described"),
+      ("{\"fields\":{\"@description\":{}}}", "fields.@description is not the name of a field that can be described"),
       ("{\"fields\":{\"a\":{\"type\":7}}}", "fields.a.type is a number, not a string"),
       (
         "{\"fields\":{\"a\":{\"type\":\"nummer\"}}}",
@@ -206,8 +206,8 @@ import Testing
       ("{\"fields\":{\"a\":{\"max\":null}}}", "fields.a.max is null, not a number"),
       ("{\"fields\":{\"a\":{\"min\":2,\"max\":1}}}", "fields.a.min is above max: 2 and 1"),
       ("{\"fields\":{\"a\":{\"step\":0}}}", "fields.a.step is 0, not a number above 0"),
-      ("{\"fields\":{\"a\":{\"maxLength\":-1}}}", "fields.a.maxLength is -1, not a whole number from 0 on"),
-      ("{\"fields\":{\"a\":{\"maxLength\":1.5}}}", "fields.a.maxLength is 1.5, not a whole number from 0 on"),
+      ("{\"fields\":{\"a\":{\"maxLength\":-1}}}", "fields.a.maxLength is -1, not a whole number of at least 0"),
+      ("{\"fields\":{\"a\":{\"maxLength\":1.5}}}", "fields.a.maxLength is 1.5, not a whole number of at least 0"),
       ("{\"fields\":{\"a\":{\"choices\":\"x\"}}}", "fields.a.choices is a string, not an array"),
       ("{\"fields\":{\"a\":{\"unit\":1}}}", "fields.a.unit is a number, not a string"),
     ])

@@ -187,7 +187,7 @@ import Testing
     #expect(
       words(bench.write(.ann, 1, .set("f", "[1,NaN]"))) == #"f: not JSON at byte 3: NaN; write {"$float":"NaN"}"#)
     #expect(
-      words(bench.write(.ann, 2, .of(.add, "n", "1e400"))) == "n: 1e400 is no finite double, which add takes")
+      words(bench.write(.ann, 2, .of(.add, "n", "1e400"))) == "n: 1e400 is not a finite double, which add needs")
     #expect(
       words(bench.write(.ann, 3, .set("f", text(ofBytes: 65_537))))
         == "f has 65537 bytes; a value may have 65536 (maxValueBytes)")

@@ -259,7 +259,7 @@ import Testing
     for number in 0..<1_000 { bench.send(.ann, .join([Join(request: UInt32(number), model: "m\(number)")])) }
     let errors = bench.send(.ann, .join([Join(request: 1, model: "more")])).errors(.ann)
     #expect(errors.map(\.code) == [.overLimit])
-    #expect(errors.first?.text.hasPrefix("more: this peer has made 1000 models; maxModelsPerPeer is 1000") == true)
+    #expect(errors.first?.text.hasPrefix("more: this peer has created 1000 models; maxModelsPerPeer is 1000") == true)
     #expect(bench.send(.ben, .join([Join(request: 1, model: "more")])).errors(.ben).isEmpty)
     bench.send(.ann, .leave(Leave(topics: [topic("m0")])))
     #expect(bench.send(.ann, .join([Join(request: 1, model: "again")])).errors(.ann).isEmpty)

@@ -105,7 +105,7 @@ struct DerivedTests {
     let number = Observable(1)
     let double = number.derived { $0 * 2 }
     let error = #expect(throws: BindingError.self) { try double.location.write(5, by: .unnamed) }
-    #expect(error?.message == "this value is computed from others: write those")
+    #expect(error?.message == "this value is derived from others: write to those")
     #expect(double.value == 2)
   }
 

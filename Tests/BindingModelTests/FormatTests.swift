@@ -19,7 +19,7 @@ struct FormatTests {
     let text = price.binding.map(Formatted(style))
     let error = #expect(throws: BindingError.self) { try text.set("much") }
     #expect(error?.reason == .unmappable)
-    #expect(error?.message == "\"much\" is no Double in this format")
+    #expect(error?.message == "\"much\" is not a valid Double in this format")
     #expect(price.value == 1.5)
   }
 

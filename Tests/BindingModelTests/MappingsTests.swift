@@ -10,7 +10,7 @@ struct MappingsTests {
     #expect(text.value == "7")
     try text.set(" 42 ")
     #expect(count.value == 42)
-    #expect(throws: BindingError(.unmappable, "\"x\" is no Int")) { try text.set("x") }
+    #expect(throws: BindingError(.unmappable, "\"x\" is not a valid Int")) { try text.set("x") }
     #expect(count.value == 42)
   }
 

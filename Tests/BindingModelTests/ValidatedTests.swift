@@ -108,7 +108,7 @@ struct ValidatedTests {
     let age = Validated(account.binding.age, map: NumberText()) { $0 < 0 ? "not below 0" : nil }
     #expect(age.value == "36")
     age.value = "x"
-    #expect(age.problem == "\"x\" is no Int")
+    #expect(age.problem == "\"x\" is not a valid Int")
     age.value = "-1"
     #expect(age.problem == "not below 0")
     age.value = " 040 "

@@ -54,7 +54,7 @@ struct BarrierTests {
       try await mine.applied(version, by: .all, timeout: .milliseconds(300))
     }
     #expect(error == .notApplied(by: ["kitchen"], applied: 1, of: 2))
-    #expect(error?.description == "1 of 2 have applied it; not yet: kitchen")
+    #expect(error?.description == "1 of 2 sessions have applied it; not yet: kitchen")
     #expect(theirs.level == 0.3)
     #expect(try await mine.applied(version, by: .count(1), timeout: .seconds(20)) == 1)
     transport.change { $0 }

@@ -195,7 +195,7 @@ struct DescriptionTests {
     let second = try Peer(name: "second", hub: .inProcess(hub), logger: log)
     let new = try await peers.share(Device.self, by: second)
     #expect(await eventually { !lines.all.isEmpty })
-    let words = "mood is declared as string, one of \"calm\", \"wild\", and described as string"
+    let words = "mood is declared as string, one of \"calm\", \"wild\" and described as string"
     #expect(lines.all.count == 1 && lines.all.first?.hasPrefix("warning: lamp: \(words).") == true, "\(lines.all)")
     #expect(Array(new.status.problems.keys) == ["mood"])
     #expect(

@@ -201,7 +201,7 @@ struct StatusTests {
     transport.open()
     #expect(await eventually { if case .problem? = received.withLock({ $0.last }) { true } else { false } })
     guard case .problem(.rejected(let reason, let current))? = received.withLock({ $0.last }) else { return }
-    #expect(reason.contains("given up") && current?.description == "\"bright\"")
+    #expect(reason.contains("expired") && current?.description == "\"bright\"")
     token.cancel()
   }
 
@@ -236,7 +236,7 @@ struct StatusTests {
     #expect("\(lamp.status)".hasSuffix("; 1 write has no outcome, 1 in flight"))
     transport.cut()
     #expect(await eventually { !peer.status.isLive })
-    #expect("\(peer.status)" == "looking for a hub; 1 write has no outcome")
+    #expect("\(peer.status)" == "connecting to a hub; 1 write has no outcome")
     #expect("\(lamp.status)".hasPrefix("stale, version "))
     await peer.close(flush: .zero)
     #expect("\(peer.status)" == "stopped: closed")

@@ -70,13 +70,13 @@ struct MergeTests {
   @Test(
     "a refused merge says which of the two values is wrong and why",
     arguments: [
-      (Verb.add, "\"x\"", "1", "\"x\" is no finite number, which add takes"),
-      (.add, "1e400", "1", "1e400 is no finite double, which add takes"),
-      (.max, "{\"$float\":\"NaN\"}", "1", "NaN is no finite number, which max takes"),
-      (.add, "1", "true", "add finds a field where true is no finite number; set it first"),
-      (.add, "1e308", "1.7e308", "the sum of 1.7e308 and 1e308 is no finite double"),
-      (.union, "4", "[1]", "4 is no list, which union takes"),
-      (.union, "[1]", "{}", "union finds a field where {} is no list; set it first"),
+      (Verb.add, "\"x\"", "1", "\"x\" is not a finite number, which add needs"),
+      (.add, "1e400", "1", "1e400 is not a finite double, which add needs"),
+      (.max, "{\"$float\":\"NaN\"}", "1", "NaN is not a finite number, which max needs"),
+      (.add, "1", "true", "add needs another value in the field, because true is not a finite number; set it first"),
+      (.add, "1e308", "1.7e308", "the sum of 1.7e308 and 1e308 is not a finite double"),
+      (.union, "4", "[1]", "4 is not a list, which union needs"),
+      (.union, "[1]", "{}", "union needs another value in the field, because {} is not a list; set it first"),
       (.union, "[NaN]", "[]", "not JSON at byte 1: NaN; write {\"$float\":\"NaN\"}"),
     ])
   func violations(_ verb: Verb, _ operand: String, _ current: String, _ words: String) {

@@ -74,7 +74,7 @@ struct LossTests {
       if isReplaced { try Data("other".utf8).write(to: URL(fileURLWithPath: bench.path + end)) }
       let error = failure { _ = try store.append([bench.batch()]) }
       #expect(error?.kind == .gone)
-      #expect(error?.description.contains("All of it was brought into the store") == true)
+      #expect(error?.description.contains("The store contains all of it") == true)
     }
     let store = try bench.open(.disk)
     #expect(store.epoch == before)
@@ -163,6 +163,6 @@ struct LockTests {
     }
     let error = #expect(throws: StoreError.self) { try store.append([bench.batch()]) }
     #expect(error?.kind == .inUse)
-    #expect(error?.description.contains("another hub writes this store") == true)
+    #expect(error?.description.contains("another hub writes to this store") == true)
   }
 }

@@ -81,7 +81,7 @@ struct RecoveryTests {
   func inOrder() throws {
     _ = try filled()
     let error = #expect(throws: StoreError.self) { try SQLiteStore.recover(bench.path) }
-    #expect(error?.description.contains("in order") == true)
+    #expect(error?.description.contains("is intact") == true)
     #expect(try SQLiteStore.check(path: bench.path).records == 5)
   }
 

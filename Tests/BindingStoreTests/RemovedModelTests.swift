@@ -132,7 +132,7 @@ struct RemovedModelTests {
       Issue.record("\(result)")
       return
     }
-    #expect(report.hasPrefix("folded 0 models, gave back "), "\(report)")
+    #expect(report.hasPrefix("compacted 0 models, freed "), "\(report)")
   }
 
   @Test("a store of format 2 opens and gets the present format")

@@ -1,4 +1,4 @@
-"""How a browser comes in: once by a code, then by what it keeps; also after the hub was started again."""
+"""A browser signs in once with a code, then stays signed in by its cookie, also after a restart of the hub."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_code_is_good_once_and_is_kept_nowhere(stand: Stand) -> None:
     first.page.get_by_role("heading", name="Models").wait_for()
     same(first.page.url, stand.origin + "/", "the address that stays")
     expect(second.page.goto(url).status == 401, "a code was good twice")
-    second.page.get_by_text("was used before").wait_for()
+    second.page.get_by_text("was already used").wait_for()
     token = stand.token
     cookies = first.context.cookies()
     same([one["httpOnly"] for one in cookies], [True])
@@ -64,7 +64,7 @@ def test_a_code_is_good_once_and_is_kept_nowhere(stand: Stand) -> None:
 
 
 class Other(http.server.BaseHTTPRequestHandler):
-    """Another program's pages at another port of this machine."""
+    """The pages of another program on another port of this machine."""
 
     cookies: list[str | None] = []
 

@@ -129,7 +129,7 @@ struct DurableTests {
     try bench.run("set", "lamp.level=0.1")
     let compacted = try bindhub("compact", "--timeout", "20000")
     #expect(compacted.code == 0, "\(compacted.output)")
-    #expect(compacted.output.contains("folded 1 models, gave back "), "\(compacted.output)")
+    #expect(compacted.output.contains("compacted 1 models, freed "), "\(compacted.output)")
     let status = try bindhub("status", "--json", "--timeout", "20000").output
     #expect(status.contains("\"logBytes\":0"))
     hub.send(SIGTERM)

@@ -62,7 +62,7 @@ struct ExitTests {
     #expect(program.end() == 0)
     hub.send(SIGCONT)
     let line = program.line { $0.contains("no outcome: 1 to left;") }
-    #expect(line?.contains("the hub has not answered them in time") == true, "\(program.output)")
+    #expect(line?.contains("the hub did not answer in time") == true, "\(program.output)")
   }
 
   @Test("a program without a hub prints how to start one, and when it answers")

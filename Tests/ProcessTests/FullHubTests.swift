@@ -24,7 +24,7 @@ final class FullHubTests {
 
   deinit { hub.stop() }
 
-  private static let reason = "full: there are 2 models; maxModels is 2. Delete some that nobody needs, and leave them"
+  private static let reason = "full: there are 2 models; maxModels is 2. Delete unused models, and leave them"
 
   @Test(
     "a command that needs a new model at a full hub exits 3 with the reason, without waiting",
@@ -54,7 +54,7 @@ final class FullHubTests {
     let (code, output) = try bench.run("get", "lamp", "--timeout", "2s")
     #expect(code == 69)
     #expect(
-      output.contains("does not accept this peer now: 4 sessions are open; maxSessions is 4. End some."), "\(output)")
+      output.contains("does not accept this peer now: 4 sessions are open; maxSessions is 4. Close some."), "\(output)")
     #expect(!output.contains("Start one"))
   }
 

@@ -52,7 +52,7 @@ struct ListeningTests {
   func whoHasThePort() throws {
     let (program, port) = try takenPort()
     let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port)")
-    #expect(code == 73 && text.contains("Another program has port \(port)."), "\(text)")
+    #expect(code == 73 && text.contains("Another program uses port \(port)."), "\(text)")
     let hub = try bench.startHub(["--listen", "tcp://127.0.0.1:0"])
     let line = try #require(hub.line { $0.hasPrefix("listening tcp") })
     let taken = try refused("--listen", String(line.dropFirst("listening ".count)))
@@ -66,15 +66,15 @@ struct ListeningTests {
     let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port - 1)")
     #expect(code == 73, "\(text)")
     #expect(
-      text.contains("has port \(port), at which a hub at tcp://127.0.0.1:\(port - 1) publishes")
-        || text.contains("has port \(port - 1)."), "\(text)")
+      text.contains("uses port \(port), on which a hub at tcp://127.0.0.1:\(port - 1) publishes")
+        || text.contains("uses port \(port - 1)."), "\(text)")
     withExtendedLifetime(program) {}
   }
 
   @Test(
     "an impossible address is refused with the reason",
     arguments: [
-      ("tcp://127.0.0.1:65535", "none after 65535"), ("tcp://no-such-host:7877", "no such address"),
+      ("tcp://127.0.0.1:65535", "65535 is the last"), ("tcp://no-such-host:7877", "no such address"),
       ("ipc:///tmp/" + String(repeating: "x", count: 100) + "/hub.sock", "at most 107 bytes"),
     ])
   func badAddress(address: String, words: String) throws {
@@ -113,6 +113,6 @@ struct ListeningTests {
     #expect(try bench.run("set", "lamp.level=1", "--timeout", "20s").code == 0)
     hub.send(SIGTERM)
     #expect(hub.end() == 0)
-    #expect((files < 256) == hub.output.contains { $0.contains("few files may be open") }, "\(hub.output)")
+    #expect((files < 256) == hub.output.contains { $0.contains("the limit of open files is low") }, "\(hub.output)")
   }
 }

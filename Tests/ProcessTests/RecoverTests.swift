@@ -111,7 +111,7 @@ struct RecoverTests {
     _ = hub.end()
     let healthy = try bindhub("recover")
     #expect(healthy.code == 73)
-    #expect(healthy.output.contains("in order"))
+    #expect(healthy.output.contains("is intact"))
   }
 
   @Test("a second hub is locked out by the store's file itself, under another name or without the lock file")

@@ -77,7 +77,8 @@ struct VerifyTests {
     try peer.send(.report([AppliedEntry(topic: peer.topic, epoch: 1, version: 1, digest: 0, healed: 1)]))
     try bench.wait("healedDivergences", atLeast: 1)
     #expect(
-      hub.line { $0.contains("healed itself") && $0.contains("peer=healed-") && $0.contains("model=lamp") } != nil)
+      hub.line { $0.contains("repaired its replica") && $0.contains("peer=healed-") && $0.contains("model=lamp") }
+        != nil)
   }
 
   @Test("`verify` names silent peers with exit 75, and those without the capability without waiting")
@@ -89,7 +90,7 @@ struct VerifyTests {
     try old.join("lamp")
     let (code, output) = try verify()
     #expect(code == 0)
-    #expect(output.first?.contains("0 equal  1 cannot be asked: old-") == true, "\(output)")
+    #expect(output.first?.contains("0 equal  1 not supported: old-") == true, "\(output)")
     let mute = try RawPeer(bench.hub, name: "mute")
     try mute.hello(capabilities: [Capability.applied])
     try mute.join("lamp")

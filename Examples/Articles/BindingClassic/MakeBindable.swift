@@ -112,7 +112,7 @@ public final class MakeBindable<BindingType>: BindingSource {
       location,
       read: { location.read().flatMap { forward($0[keyPath: part]) } },
       write: { shown, writer throws(BindingError) in
-        guard let back, let writable else { throw BindingError(.refused, "this control only shows") }
+        guard let back, let writable else { throw BindingError(.refused, "this control is read-only") }
         let value = try back(shown)
         var isUnset = false
         try location.modify(by: writer) { whole in

@@ -63,7 +63,7 @@ public final class Hub: Sendable {
       }
       mailbox.setThread(thread)
     } catch {
-      throw .system("cannot start a thread: \(error)")
+      throw .system("Cannot start a thread: \(error)")
     }
     mailbox.setAddresses(try result.wait().get())
   }
@@ -154,6 +154,6 @@ private final class HubResult: Sendable {
 
   func wait() -> Result<[HubAddress], HubError> {
     ready.wait()
-    return value.withLock { $0 } ?? .failure(.system("the hub's thread said nothing"))
+    return value.withLock { $0 } ?? .failure(.system("The hub's thread ended without a result"))
   }
 }

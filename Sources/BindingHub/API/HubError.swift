@@ -25,16 +25,16 @@ public enum HubError: Error, Sendable, CustomStringConvertible {
       "Another hub listens at \(address)" + (process.map { " (process \($0))" } ?? "")
         + ". Stop it, or \(HubError.elsewhere)"
     case .portInUse(let address, let port, let byHub):
-      "\(byHub ? "Another hub" : "Another program") has port \(port)"
-        + (address.hasSuffix(":\(port)") ? "" : ", at which a hub at \(address) publishes") + ". Stop it, or "
+      "\(byHub ? "Another hub" : "Another program") uses port \(port)"
+        + (address.hasSuffix(":\(port)") ? "" : ", on which a hub at \(address) publishes") + ". Stop it, or "
         + HubError.elsewhere
     case .notLoopback(let address):
-      "\(address) can be reached from other machines and there are no keys yet. Listen on 127.0.0.1, "
-        + "or accept that everyone who reaches the port may read and write:  --insecure"
-    case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
+      "Other machines can reach \(address), and a hub does not authenticate them. Listen on 127.0.0.1, "
+        + "or accept that any client that can connect may read and write:  --insecure"
+    case .directory(let path, let problem): "Cannot create the hub's socket in the directory \(path): \(problem)"
     case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
     case .openFiles(let allowed, let needed):
-      "This process may open \(allowed) files, and a hub needs \(needed). Raise the limit first:  ulimit -n 1024"
+      "This process may open \(allowed) files; a hub needs \(needed). Raise the limit:  ulimit -n 1024"
     case .history(let problem), .system(let problem): problem
     case .store(let error): error.description
     }

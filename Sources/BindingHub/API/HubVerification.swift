@@ -91,7 +91,7 @@ extension HubVerification.Finding {
   /// The finding as one line of text.
   public var words: String {
     var words = "\(model)  \(version)  \(digest)  \(equal) equal"
-    for (what, names) in [("different", different), ("not answering", silent), ("cannot be asked", unable)]
+    for (what, names) in [("different", different), ("not answering", silent), ("not supported", unable)]
     where !names.isEmpty {
       words += "  \(names.count) \(what): \(names.joined(separator: ", "))"
     }

@@ -174,7 +174,7 @@ package struct HubMachine {
     guard header.start == hub.start else {
       hub.counters.staleStarts += 1
       hub.error(
-        .staleStart, "this hub's start number is another one; say hello again", header.session, connection, &output)
+        .staleStart, "the start number is not that of this hub; send hello again", header.session, connection, &output)
       if hub.sessions[header.session]?.connection == connection {
         end(header.session, time, forgetting: false, &output)
       }
@@ -190,7 +190,7 @@ package struct HubMachine {
     guard isKnown == true else {
       hub.counters.unknownSessions += 1
       hub.error(
-        .unknownSession, "there is no such session on this connection; say hello", header.session, connection, &output)
+        .unknownSession, "this connection has no such session; send hello", header.session, connection, &output)
       return false
     }
     return true

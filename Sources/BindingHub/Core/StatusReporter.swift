@@ -29,7 +29,7 @@ struct StatusReporter {
     // A repeated question of the same session counts once.
     guard earlier != session else { return }
     hub.error(
-      .overLimit, "this connection has asked already; a report is for one session at a time", session, connection,
+      .overLimit, "another session of this connection waits for a report", session, connection,
       isFatal: false, &output)
   }
 

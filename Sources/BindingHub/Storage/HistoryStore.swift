@@ -29,7 +29,7 @@ final class HistoryStore: Store {
   /// - Parameter path: an existing file is appended to.
   init(_ store: any Store, path: String, hub: String) throws(StoreError) {
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw StoreError("Cannot open \(path): \(String(cString: strerror(errno)))") }
     self.store = store
     self.path = path
     file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -139,7 +139,7 @@ final class HistoryStore: Store {
   private func flush() throws(StoreError) {
     defer { lines.removeAll(keepingCapacity: true) }
     do { try file.write(contentsOf: lines) } catch {
-      throw StoreError("the history \(path) cannot be written: \(error.localizedDescription)")
+      throw StoreError("Cannot write the history \(path): \(error.localizedDescription)")
     }
   }
 }

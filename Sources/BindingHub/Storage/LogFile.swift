@@ -41,7 +41,7 @@ struct LogFile {
     do {
       try Data("bindhub log 1\n\(logID)\n\(epoch)\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     } catch {
-      throw StoreError("\(path) cannot be written: \(error.localizedDescription)")
+      throw StoreError("Cannot write \(path): \(error.localizedDescription)")
     }
   }
 

@@ -34,7 +34,7 @@ package final class MemoryStore: Store {
     for batch in batches {
       let last = MemoryStore.count(batch, in: &records[batch.model, default: 0], floor)
       guard last + 1 == batch.record || last == 0 && floor.mayBegin(batch.record) else {
-        throw StoreError("\(batch.model): record \(batch.record) was decided, the log has \(last)")
+        throw StoreError("\(batch.model): record \(batch.record) was decided, and the log has record \(last)")
       }
       if batch.form == .removal {
         floor.raise(over: batch)

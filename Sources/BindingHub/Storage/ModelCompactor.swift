@@ -53,7 +53,8 @@ package struct ModelCompactor {
     guard batch.record > log.records else { return }
     // A model that was removed and made again begins after the floor of that time.
     guard batch.record == log.records + 1 || log.records == 0, !isRemoved else {
-      throw StoreError("\(log.id): record \(batch.record) follows record \(log.records); those between are missing")
+      throw StoreError(
+        "\(log.id): record \(batch.record) follows record \(log.records); the records between are missing")
     }
     if case .renumbering(let kept) = batch.form, let last = kept.last, Int(last) >= log.fields.count {
       throw StoreError("\(log.id): record \(batch.record) keeps field \(last) of \(log.fields.count)")

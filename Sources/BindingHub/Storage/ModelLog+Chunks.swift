@@ -132,7 +132,7 @@ extension ModelLog {
         }
       }.get()
     } catch {
-      throw StoreError("\(id): what is stored of it cannot be read: \(error)")
+      throw StoreError("\(id): the stored state cannot be read: \(error)")
     }
   }
 

@@ -44,7 +44,7 @@ final class HubLoop {
     do throws(ZeroMQError) {
       transport = try ZeroMQTransport(limits: configuration.limits)
     } catch {
-      throw .system("cannot make the hub's sockets: \(error)")
+      throw .system("Cannot create the hub's sockets: \(error)")
     }
     for address in configuration.listen { try transport.listen(address) }
     log.report(transport)
@@ -74,7 +74,7 @@ final class HubLoop {
     do throws(ZeroMQError) {
       storeWorker = try StoreWorker(store, wakeup: mailbox.wakeup)
     } catch {
-      throw .system("cannot start the store's thread: \(error)")
+      throw .system("Cannot start the store's thread: \(error)")
     }
     log.info(
       "listening",
@@ -104,7 +104,7 @@ final class HubLoop {
     do throws(StoreError) {
       return (try HistoryStore(store, path: path, hub: configuration.name), logFile)
     } catch {
-      throw .history(problem: "the history \(error)")
+      throw .history(problem: "\(error)")
     }
   }
 
@@ -191,7 +191,7 @@ final class HubLoop {
   /// A store that failed must not be written to again (R12): nothing that it has not confirmed is acknowledged.
   private func fail(_ error: StoreError) {
     if error.kind == .replaced {
-      log.warning("starting again", metadata: ["reason": "\(error)"])
+      log.warning("restarting", metadata: ["reason": "\(error)"])
     } else {
       log.critical("the store failed", metadata: ["error": "\(error)"])
     }

@@ -47,17 +47,19 @@ final class LockedSocketPath {
     if stat(directory, &info) != 0 {
       guard errno == ENOENT else { throw .directory(path: directory, problem: String(cString: strerror(errno))) }
       guard isDefault else {
-        throw .directory(path: directory, problem: "there is none; make it with:  mkdir -p -m 700 \(directory)")
+        throw .directory(path: directory, problem: "it does not exist. Create it:  mkdir -p -m 700 \(directory)")
       }
       guard mkdir(directory, 0o700) == 0, stat(directory, &info) == 0 else {
         throw .directory(path: directory, problem: String(cString: strerror(errno)))
       }
     }
-    guard info.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: directory, problem: "it is no directory") }
+    guard info.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: directory, problem: "it is not a directory") }
     guard info.st_uid == getuid() else { throw .directory(path: directory, problem: "it belongs to another user") }
     guard info.st_mode & 0o022 == 0 else {
-      throw .directory(path: directory, problem: "others may write to it; mend it with:  chmod go-w \(directory)")
+      throw .directory(path: directory, problem: "other users can write to it. Fix it:  chmod go-w \(directory)")
     }
-    guard access(directory, W_OK) == 0 else { throw .directory(path: directory, problem: "it cannot be written to") }
+    guard access(directory, W_OK) == 0 else {
+      throw .directory(path: directory, problem: "this user cannot write to it")
+    }
   }
 }

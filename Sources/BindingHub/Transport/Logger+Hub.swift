@@ -7,15 +7,15 @@ extension Logger {
     switch notice {
     case .healed(let peer, let model, let version):
       warning(
-        "a peer had other values at the same version, and has healed itself",
+        "a peer had other values at the same version, and has repaired its replica",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
     case .ahead(let peer, let model, let version, let here):
       warning(
-        "a peer has commits of an older epoch that are missing here; it was not asked for them",
+        "a peer has commits of an older epoch that are missing here; recovery from peers is off",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
     case .declaredOtherwise(let peer, let model, let differences):
       warning(
-        "a peer declares a model otherwise than its description: \(differences.words)",
+        "a peer declares a model differently from its description: \(differences.words)",
         metadata: ["peer": "\(peer)", "model": "\(model)"])
     case .differs(let peer, let model, let version):
       error(
@@ -28,11 +28,11 @@ extension Logger {
   func report(_ transport: ZeroMQTransport) {
     guard !transport.addresses.isEmpty else { return }
     if !transport.isGuarded {
-      warning("a message of endless parts is not bounded here: let only those reach this hub whom you trust")
+      warning("the size of multipart messages is not limited on this system: only trusted clients may connect")
     }
     if OpenFiles.limit < OpenFiles.plenty {
       warning(
-        "few files may be open; raise the limit with: ulimit -n 1024",
+        "the limit of open files is low; raise it:  ulimit -n 1024",
         metadata: ["files": "\(OpenFiles.limit)", "connections": "\(transport.maxConnections)"])
     }
   }

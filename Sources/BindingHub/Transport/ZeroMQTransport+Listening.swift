@@ -20,8 +20,8 @@ extension ZeroMQTransport {
       throw .cannotListen(
         address: address.description,
         problem:
-          "the path of a socket has at most \(ZeroMQTransport.maxPathBytes) bytes, and that of its neighbour for "
-          + "publishing, \(publish), has \(publish.utf8.count). Choose a shorter one")
+          "a socket's path has at most \(ZeroMQTransport.maxPathBytes) bytes, and that of the publishing socket, "
+          + "\(publish), has \(publish.utf8.count). Choose a shorter path")
     }
     let socketPath = try LockedSocketPath(address, neighbours: [publish])
     try bind(router, at: address.description, requestGuard, for: address)
@@ -36,7 +36,7 @@ extension ZeroMQTransport {
     guard port < 65_535 else {
       throw .cannotListen(
         address: address.description,
-        problem: "a hub publishes at the next port, and there is none after 65535. Choose a lower one")
+        problem: "a hub publishes at the next port, and 65535 is the last. Choose a lower port")
     }
     if address.hostOrPath.hasPrefix("[") {
       do throws(ZeroMQError) {
@@ -97,7 +97,7 @@ extension ZeroMQError {
   fileprivate var problem: String {
     switch name {
     case "EAGAIN", "ENODEV", "EADDRNOTAVAIL":
-      "this machine has no such address. Name one of its own, as numbers (127.0.0.1)"
+      "this machine has no such address. Use one of its numeric addresses, such as 127.0.0.1"
     default: "\(self)"
     }
   }

@@ -52,7 +52,7 @@ public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloati
   /// Returns the nearest integer, or throws `.unmappable` if the type has none.
   public func back(_ target: Target) throws(BindingError) -> Source {
     guard let number = Source(exactly: target.rounded()) else {
-      throw BindingError(.unmappable, "\(target) is no \(Source.self)")
+      throw BindingError(.unmappable, "\(target) is not a valid \(Source.self)")
     }
     return number
   }

@@ -35,7 +35,7 @@
       do {
         return try strategy.parse(target)
       } catch {
-        throw BindingError(.unmappable, "\"\(target)\" is no \(Style.FormatInput.self) in this format")
+        throw BindingError(.unmappable, "\"\(target)\" is not a valid \(Style.FormatInput.self) in this format")
       }
     }
   }
@@ -56,7 +56,7 @@
       let fractions = Style(includingFractionalSeconds: true)
       guard isOnTheCalendar(moment), let last = moment.last, last == "Z" || last.isNumber,
         let date = (try? Style.iso8601.parse(moment)) ?? (try? fractions.parse(moment))
-      else { throw BindingError(.unmappable, "\"\(target)\" is no date such as 2026-11-21 or 2026-11-21T07:30:00Z") }
+      else { throw BindingError(.unmappable, "\"\(target)\" is not a date such as 2026-11-21 or 2026-11-21T07:30:00Z") }
       return date
     }
 

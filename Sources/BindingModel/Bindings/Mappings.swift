@@ -8,7 +8,7 @@ public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping 
   /// Returns the number, or throws `.unmappable` if the text is none.
   public func back(_ target: String) throws(BindingError) -> Number {
     guard let number = Number(target.trimmed) else {
-      throw BindingError(.unmappable, "\"\(target)\" is no \(Number.self)")
+      throw BindingError(.unmappable, "\"\(target)\" is not a valid \(Number.self)")
     }
     return number
   }

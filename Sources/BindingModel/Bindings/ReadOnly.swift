@@ -113,7 +113,7 @@ private struct ReadOnlyLocation<Whole, Value>: UnwritableLocation {
 
   var target: AnyObject? { root.target }
 
-  var refusal: BindingError { BindingError(.refused, "this view of the value takes no writes") }
+  var refusal: BindingError { BindingError(.refused, "this binding is read-only") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     let distinct = Distinct(isRepeat: isRepeat)

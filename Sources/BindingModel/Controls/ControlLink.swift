@@ -108,7 +108,7 @@ package struct ModelEnd<Shown> {
   package init<Value>(_ location: any BindingLocation<Value>, oneWay forward: @escaping (Value) -> Shown?) {
     self.init(
       location, read: { forward(location.read()) },
-      write: { _, _ throws(BindingError) in throw BindingError(.refused, "this control only shows") })
+      write: { _, _ throws(BindingError) in throw BindingError(.refused, "this control is read-only") })
   }
 }
 

@@ -186,7 +186,7 @@ private struct TimedLocation<Value: Sendable>: UnwritableLocation {
 
   func track() { follower.shown.track() }
 
-  var refusal: BindingError { BindingError(.refused, "this value follows another: write that one") }
+  var refusal: BindingError { BindingError(.refused, "this value is derived from another: write to that one") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     let follower = follower

@@ -126,7 +126,7 @@ struct DerivedLocation<Value: Sendable>: UnwritableLocation {
   func read() -> Value { node.present() }
   func track() { node.track() }
 
-  var refusal: BindingError { BindingError(.refused, "this value is computed from others: write those") }
+  var refusal: BindingError { BindingError(.refused, "this value is derived from others: write to those") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     // Type-erased here once, so that the calls need not look up its type.

@@ -32,12 +32,13 @@ public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .notApplied(let names, let applied, let of):
-      "\(applied) of \(of) have applied it" + (names.isEmpty ? "" : "; not yet: \(names.joined(separator: ", "))")
-    case .noAnswer: "no hub has answered in time"
-    case .hubTooOld: "this hub cannot say who has applied what; start it anew with this version of bindhub"
-    case .tooMany: "too many barriers are waited for at once; wait for some of them to end"
+      "\(applied) of \(of) sessions have applied it"
+        + (names.isEmpty ? "" : "; not yet: \(names.joined(separator: ", "))")
+    case .noAnswer: "no hub answered in time"
+    case .hubTooOld: "this hub does not support barriers; restart it with this version of bindhub"
+    case .tooMany: "too many barriers are open; wait until some of them end"
     case .otherEpoch:
-      "the hub's log has begun another epoch, in which that version may be missing; look, and write again"
+      "the hub's log has begun another epoch, in which that version may be missing; check the value, and write again"
     case .notShared: "the model is not shared"
     case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
     case .cancelled: "the wait was cancelled"

@@ -47,9 +47,9 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .doesNotFit(let field, let problem): "\(field): \(problem)"
-    case .notEncodable(let field, let problem): "\(field) cannot be written as JSON: \(problem)"
-    case .notShared(let field): "\(field) belongs to no shared model: share it with Peer.share(_:id:) first"
-    case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside"
+    case .notEncodable(let field, let problem): "\(field) cannot be encoded as JSON: \(problem)"
+    case .notShared(let field): "\(field) belongs to no shared model: share the model with Peer.share(_:id:) first"
+    case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside the change"
     }
   }
 }

@@ -79,7 +79,7 @@ extension SharedModel {
       defer { approver = approver ?? approve }
       return approver == nil
     }
-    guard isFirst else { throw RefusalError("this peer owns \(id) already; release that ownership first") }
+    guard isFirst else { throw RefusalError("this peer already owns \(id); release that ownership first") }
     let value = FieldValue(json: .string(peer.name))
     let claim = try ephemeral.write(Proposal(operations: [FieldOperation(.set, Names.owner, value)]))
     do {

@@ -64,7 +64,7 @@ extension Peer {
     var names: Swift.Set<String> = []
     for (name, _) in fields {
       do throws(WireError) { try Names.checkField(name) } catch {
-        throw .badModel(type: "\(type)", problem: "'\(name)' is no field name: it \(error.problem)")
+        throw .badModel(type: "\(type)", problem: "'\(name)' is not a field name: it \(error.problem)")
       }
       guard names.insert(name).inserted else {
         throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'")

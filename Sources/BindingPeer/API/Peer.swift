@@ -75,7 +75,7 @@ public final class Peer: Sendable {
     }
     if let file, file.tornBytes > 0 {
       log.warning(
-        "the outbox ended in a write that was not finished; it was cut off",
+        "the outbox ended with an incomplete entry, which was removed",
         metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
     }
     link.start(runtime)
@@ -218,7 +218,8 @@ extension PeerRuntime {
     outbox?.file.close()
     let reason =
       "the peer was closed first"
-      + (outbox == nil ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox keeps it")
+      + (outbox == nil
+        ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox stores the write")
     for unacknowledged in left { unacknowledged.write.settle(.unknown(reason)) }
     for restored in restored { restored.write.settle(.unknown(reason)) }
     let fields =

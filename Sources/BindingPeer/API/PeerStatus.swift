@@ -34,7 +34,7 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
     var words =
       switch phase {
       case .offline: "not connected"
-      case .connecting, .welcoming: "looking for a hub\(location)"
+      case .connecting, .welcoming: "connecting to a hub\(location)"
       case .live: "live\(location)" + (durability.map { ", durability \($0)" } ?? "")
       case .stopped(let reason): "stopped: \(reason)"
       }

@@ -184,21 +184,21 @@ public struct RejectionError: Error, Sendable, Equatable, CustomStringConvertibl
 
 extension Outcome {
   /// What a cancelled task gets instead of an outcome. The write goes on and has an outcome of its own.
-  public static let waitCancelled = Outcome.unknown("the wait for it was cancelled; the write goes on")
+  public static let waitCancelled = Outcome.unknown("the wait was cancelled; the write continues")
 
   /// A sentence about `subject` that explains the outcome.
   public func explanation(of subject: String) -> String {
     switch self {
-    case .committed(_, let version): "\(subject): committed at \(version)"
-    case .unchanged: "\(subject): nothing to do"
+    case .committed(_, let version): "\(subject): committed at version \(version)"
+    case .unchanged: "\(subject): unchanged"
     case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(PrintedText.escaped(refusal.text))"
     case .refused(let refusal): "\(subject): refused: \(PrintedText.escaped(refusal.text))"
     case .conflict(let conflict):
-      "\(conflict.field) changed at \(conflict.version): "
+      "\(conflict.field) changed at version \(conflict.version): "
         + (conflict.value.map { "set to \(PrintedText.escaped($0.description, limit: 200))" } ?? "deleted")
         + " by \(conflict.origin.fullName)"
-    case .superseded: "\(subject): replaced by a later write of this program"
-    case .expired: "\(subject): given up before it was carried out"
+    case .superseded: "\(subject): superseded by a later write of this program"
+    case .expired: "\(subject): expired before the hub decided it"
     case .unknown(let reason): "\(subject): outcome unknown: \(reason)"
     }
   }

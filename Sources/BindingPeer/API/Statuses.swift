@@ -132,7 +132,7 @@ private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation 
 
   func track() { _ = broadcaster?.read() }
 
-  var refusal: BindingError { BindingError(.refused, "a status is told, not written") }
+  var refusal: BindingError { BindingError(.refused, "a status is read-only") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
     broadcaster?.observe(owner: owner, body) ?? published.observe(owner: owner, body)

@@ -96,7 +96,7 @@ extension StopReason: CustomStringConvertible {
     switch self {
     case .fenced: "a later session of the same identity took over"
     case .otherProtocol(let text): "the hub speaks another protocol: \(text)"
-    case .notYours: "the hub knows its tag with another secret"
+    case .notYours: "its tag is registered with another secret"
     case .closed: "closed"
     }
   }

@@ -94,9 +94,9 @@ extension PeerRuntime {
     let lost = counts.sorted { $0.key < $1.key }.map { "\($0.value) to \($0.key)" }.joined(separator: ", ")
     let what = "the program ends with writes that have no outcome: \(lost)"
     if isKept {
-      log.notice("\(what); the outbox keeps them")
+      log.notice("\(what); the outbox stores them")
     } else if phase == .live {
-      log.warning("\(what); the hub has not answered them in time")
+      log.warning("\(what); the hub did not answer in time")
     } else {
       log.warning("\(what); they are lost, because \(noHub)")
     }

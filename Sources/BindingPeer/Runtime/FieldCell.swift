@@ -290,7 +290,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   private func violation(by value: FieldValue, name: String) -> FieldError? {
-    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
     // Words are made only for a value that does not fit.
     guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
     guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }

@@ -240,7 +240,7 @@ extension OutboxFile {
       if fstat(descriptor, &status) != 0 {
         .unusable(path: path, problem: lastProblem)
       } else if status.st_mode & S_IFMT != S_IFREG {
-        .unusable(path: path, problem: "it is no plain file")
+        .unusable(path: path, problem: "it is not a regular file")
       } else if status.st_mode & 0o077 != 0 {
         .openToOthers(path: path)
       } else {

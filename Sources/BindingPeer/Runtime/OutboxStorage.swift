@@ -53,20 +53,20 @@ extension OutboxError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .held(let path, let process):
-      "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"). Stop it, or give each program an "
-        + "outbox of its own."
+      "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"). Stop it, or use a separate "
+        + "outbox for each program."
     case .unusable(let path, let problem):
-      "\(path) cannot be used as an outbox: \(problem). Name a file in a folder that this user may write."
+      "Cannot use \(path) as an outbox: \(problem). Choose a file in a directory that this user can write to."
     case .openToOthers(let path):
-      "\(path) holds secrets and is open to other users. Close it: chmod 600 \(path)"
-    case .notAnOutbox(let path): "\(path) is no outbox. Name another file, or a new one."
+      "\(path) contains secrets, and other users can read it. Restrict it:  chmod 600 \(path)"
+    case .notAnOutbox(let path): "\(path) is not an outbox. Choose another file, or a new one."
     case .newerVersion(let path, let found, let known):
-      "\(path) is of format \(found), this program knows \(known). Use the program that wrote it, or a newer one."
+      "\(path) has format \(found); this version reads format \(known). Use the version that wrote it, or a newer one."
     case .damaged(let path, let offset):
-      "\(path) is damaged at byte \(offset), and more follows. Restore it from a copy, or move it away: what it holds "
-        + "is then not sent."
+      "\(path) is damaged at byte \(offset), before its end. Restore it from a copy, or move it away; its writes are "
+        + "then not sent."
     case .unwritable(let path, let problem):
-      "\(path) cannot be written: \(problem). Make room, or name a file elsewhere."
+      "Cannot write \(path): \(problem). Free some space, or choose a file on another disk."
     }
   }
 }

@@ -11,10 +11,10 @@ extension PeerRuntime {
         "the hub answered \(code): \(PrintedText.escaped(text))")
     case .otherLog(let old, let new):
       log.error(
-        "the hub has another log; what was known of the old one is kept aside",
+        "the hub has another log; the replica of the old log is kept aside",
         metadata: ["old": "\(old)", "new": "\(new)"])
     // Sessions of earlier runs look for the same hub as the peer itself, which reports it.
-    case .noHub where onActions == nil: log.warning("\(noHub); \(cure); this peer goes on when one is there")
+    case .noHub where onActions == nil: log.warning("\(noHub); \(cure); this peer continues when one answers")
     case .hubFound where onActions == nil:
       log.notice("the hub answers\(state.withLock { $0.hubInUse }.map { " at \($0)" } ?? "")")
     case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
@@ -36,9 +36,9 @@ extension PeerRuntime {
   }
 
   private var cure: String {
-    guard let address = link.addresses.first else { return "start it before its peers" }
+    guard let address = link.addresses.first else { return "start the hub before its peers" }
     if address == .userDefault { return "start one: bindhub serve" }
     if address.isLoopback { return "start one: bindhub serve --listen \(address)" }
-    return "look whether it runs there and can be reached from here"
+    return "check that it runs there and that this machine can reach it"
   }
 }

@@ -76,7 +76,7 @@ final class PreviousRuns: Sendable {
         isStopped = true
         if reason != .closed {
           log.error(
-            "what an earlier run left in the outbox is not sent from here",
+            "the writes of an earlier run in the outbox are not sent",
             metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
         }
       default: break
@@ -93,9 +93,9 @@ final class PreviousRuns: Sendable {
 extension StopReason {
   var inWords: String {
     switch self {
-    case .fenced: "another process sends it now: the file was copied"
+    case .fenced: "another process sends them: the file was copied"
     case .otherProtocol(let text): "the hub speaks another protocol: \(text)"
-    case .notYours: "the hub knows that identity with another secret"
+    case .notYours: "the identity is registered with another secret"
     case .closed: "the peer was closed"
     }
   }
@@ -127,7 +127,7 @@ extension PeerRuntime {
       ended.shared?.invalidateStatus()
       ended.shared?.scheduleDelivery()
       log.warning(
-        "what was written in an earlier run was not carried out",
+        "a write of an earlier run failed",
         metadata: ["model": "\(ended.model)", "fields": "\(ended.write.fields)", "reason": "\(reason)"])
     }
     ended.write.settle(outcome)

@@ -184,7 +184,7 @@ private final class PeerSocketLoop {
     let address = addresses[current]
     guard let endpoint = address.publishEndpoint(among: endpoints) else {
       // Without a publish connection the hub serves the session on the request connection, after its timeout.
-      runtime.log.warning("the hub names no way to subscribe", metadata: ["hub": "\(address)"])
+      runtime.log.warning("the hub names no endpoint to subscribe to", metadata: ["hub": "\(address)"])
       return
     }
     do throws(ZeroMQError) {

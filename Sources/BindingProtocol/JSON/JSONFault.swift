@@ -31,7 +31,7 @@ extension JSONScanner {
       return "\(name); write {\"$float\":\"\(name)\"}"
     }
     switch byte {
-    case UInt8(ascii: "'"): return "'; texts stand between quotation marks, \""
+    case UInt8(ascii: "'"): return "'; write strings in double quotes, \""
     case UInt8(ascii: "+"): return "+; write the number without it"
     case UInt8(ascii: "."): return ".; write a digit before it, as in 0.5"
     case .some(let byte) where byte < 0x20 && problem.description.contains("control"):

@@ -40,7 +40,7 @@ struct JSONParser {
   }
 
   private mutating func array(depth: Int) throws(WireError) -> JSON {
-    guard depth <= JSON.maxDepth else { throw failure("more than 128 arrays and objects in each other") }
+    guard depth <= JSON.maxDepth else { throw failure("more than 128 nested arrays and objects") }
     scanner.offset += 1
     scanner.skipSpace()
     if consume(UInt8(ascii: "]")) { return .array([]) }
@@ -54,7 +54,7 @@ struct JSONParser {
   }
 
   private mutating func object(depth: Int) throws(WireError) -> JSON {
-    guard depth <= JSON.maxDepth else { throw failure("more than 128 arrays and objects in each other") }
+    guard depth <= JSON.maxDepth else { throw failure("more than 128 nested arrays and objects") }
     scanner.offset += 1
     scanner.skipSpace()
     if consume(UInt8(ascii: "}")) { return .object([]) }

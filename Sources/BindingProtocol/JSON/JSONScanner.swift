@@ -58,7 +58,7 @@ struct JSONScanner {
   }
 
   private mutating func scanArray(depth: Int) -> Bool {
-    guard depth <= JSON.maxDepth else { return fail("more than 128 arrays and objects in each other") }
+    guard depth <= JSON.maxDepth else { return fail("more than 128 nested arrays and objects") }
     offset += 1
     skipSpace()
     if byte == UInt8(ascii: "]") {
@@ -79,7 +79,7 @@ struct JSONScanner {
   }
 
   private mutating func scanObject(depth: Int) -> Bool {
-    guard depth <= JSON.maxDepth else { return fail("more than 128 arrays and objects in each other") }
+    guard depth <= JSON.maxDepth else { return fail("more than 128 nested arrays and objects") }
     offset += 1
     skipSpace()
     if byte == UInt8(ascii: "}") {

@@ -98,5 +98,5 @@ extension UnsafeRawBufferPointer {
 /// The error for a frame that passed its check and then read differently: its memory was changed in between.
 @usableFromInline @inline(never)
 func changedFrame(_ offset: Int) -> WireError {
-  WireError(message: "frame", place: "body", problem: "was changed while it was read", offset: offset)
+  WireError(message: "frame", place: "body", problem: "changed while it was read", offset: offset)
 }

@@ -168,7 +168,7 @@ package struct AppliedEntry: WireContent, Hashable {
   /// The body of a `report`: at least one model.
   static func entries(from reader: inout WireReader) throws(WireError) -> [AppliedEntry] {
     let count = try reader.count16("models", minimum: 32)
-    if count == 0 { throw reader.error("models", "a report is about one model at least") }
+    if count == 0 { throw reader.error("models", "is 0; a report needs at least one model") }
     return try reader.elements(count)
   }
 }

@@ -156,7 +156,7 @@ extension WireReader {
   /// The number of commits: at least one, and few enough for the version to stay within 64 bits.
   mutating func commitCount(after previous: Version) throws(WireError) -> Int {
     let count = try count16("commits", minimum: 9)
-    if count == 0 { throw error("commits", "is empty; at least one commit must be there") }
+    if count == 0 { throw error("commits", "is empty; at least one commit is required") }
     if UInt64(count) > UInt64.max - previous { throw error("previous", "leaves no number for \(count) commits") }
     return count
   }
@@ -165,7 +165,7 @@ extension WireReader {
   @inlinable
   mutating func fieldID(_ place: StaticString) throws(WireError) -> FieldID {
     let id = try u32(place)
-    if id == FieldID.max { throw error(place, "is 0xFFFFFFFF, which is no field's id") }
+    if id == FieldID.max { throw error(place, "is 0xFFFFFFFF, which is reserved") }
     return id
   }
 }

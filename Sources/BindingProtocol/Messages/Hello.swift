@@ -36,7 +36,7 @@ package struct Hello: WireContent, Hashable {
     highest = try reader.u8("highest")
     if lowest > highest { throw reader.error("highest", "is \(highest), below lowest, \(lowest)") }
     let tag = try reader.tag("tag")
-    if tag == .none { throw reader.error("tag", "is zeros, which stand for nobody") }
+    if tag == .none { throw reader.error("tag", "is all zeros, which is reserved") }
     let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
     let name = try reader.text8("name")
     do { try Names.checkPeer(name) } catch { throw reader.relabelled(error, "name") }
@@ -45,7 +45,8 @@ package struct Hello: WireContent, Hashable {
     leaseMilliseconds = try reader.u32("leaseMs")
     encoding = try reader.text8("encoding")
     if encoding != Hello.json {
-      throw reader.error("encoding", "is \"\(PrintedText.escaped(encoding, limit: 40))\"; \(Hello.json) is spoken here")
+      throw reader.error(
+        "encoding", "is \"\(PrintedText.escaped(encoding, limit: 40))\"; only \(Hello.json) is supported")
     }
     capabilities = try reader.texts("capabilities")
   }
@@ -68,7 +69,7 @@ extension WireReader {
   /// A byte of flags of which only the `known` bits may be set.
   mutating func bits(_ place: StaticString, known: UInt8) throws(WireError) -> UInt8 {
     let bits = try u8(place)
-    if bits & ~known != 0 { throw error(place, "is \(bits); only the bits of \(known) have a meaning") }
+    if bits & ~known != 0 { throw error(place, "is \(bits); only the bits of \(known) are defined") }
     return bits
   }
 

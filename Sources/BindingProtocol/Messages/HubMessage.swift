@@ -21,7 +21,7 @@ package struct HubHeader: Sendable, Hashable {
     topic = try reader.u32("topic").byteSwapped
     let number = try reader.u8("kind")
     guard let kind = HubMessageKind(rawValue: number) else {
-      throw reader.error("kind", "is \(number), which is none of a hub's", code: .unknownKind)
+      throw reader.error("kind", "is \(number), not a kind of hub message", code: .unknownKind)
     }
     reader.message = kind.name
     self.kind = kind

@@ -109,7 +109,7 @@ package struct WireOutcome: WireContent, Hashable {
     guard count > 0 else { throw reader.error("count", "is 0; at least one number was committed") }
     guard UInt32(count) - 1 <= UInt32.max - number, version > 0, UInt64(count) - 1 <= UInt64.max - version else {
       throw reader.error(
-        "count", "\(count) numbers from \(number), versions from \(version): not within 1 and the last")
+        "count", "\(count) numbers from \(number), versions from \(version): out of range")
     }
     return .committed(count: count, version: version)
   }

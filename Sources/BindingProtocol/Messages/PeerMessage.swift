@@ -17,7 +17,7 @@ package struct PeerHeader: Sendable, Hashable {
   package init(from reader: inout WireReader) throws(WireError) {
     let number = try reader.u8("kind")
     guard let kind = PeerMessageKind(rawValue: number) else {
-      throw reader.error("kind", "is \(number), which is none of a peer's", code: .unknownKind)
+      throw reader.error("kind", "is \(number), not a kind of peer message", code: .unknownKind)
     }
     reader.message = kind.name
     self.kind = kind

@@ -104,6 +104,6 @@ public struct HubAddressError: Error, Hashable, Sendable, CustomStringConvertibl
   /// The rejected text.
   public let text: String
   public var description: String {
-    "'\(text)' is no hub address: write ipc:///path/hub.sock or tcp://127.0.0.1:7877"
+    "'\(text)' is not a hub address: write ipc:///path/hub.sock or tcp://127.0.0.1:7877"
   }
 }

@@ -30,15 +30,17 @@ package enum Merge {
       verb == .union ? value.bytes.withUnsafeBytes { ListText($0) } != nil : number(value) != nil
     }
     func problem(_ value: FieldValue) -> String {
-      if verb == .union { return "\(value.short) is no list" }
+      if verb == .union { return "\(value.short) is not a list" }
       if case .number(let double)? = try? value.json, double.isInfinite, value.bytes.first != UInt8(ascii: "{") {
-        return "\(value.short) is no finite double"
+        return "\(value.short) is not a finite double"
       }
-      return "\(value.short) is no finite number"
+      return "\(value.short) is not a finite number"
     }
-    if !isMerged(operand) { return "\(problem(operand)), which \(verb) takes" }
-    if let current, !isMerged(current) { return "\(verb) finds a field where \(problem(current)); set it first" }
-    return "the sum of \(current?.short ?? "0") and \(operand.short) is no finite double"
+    if !isMerged(operand) { return "\(problem(operand)), which \(verb) needs" }
+    if let current, !isMerged(current) {
+      return "\(verb) needs another value in the field, because \(problem(current)); set it first"
+    }
+    return "the sum of \(current?.short ?? "0") and \(operand.short) is not a finite double"
   }
 
   private static func union(_ operand: FieldValue, into current: FieldValue?) -> FieldValue? {

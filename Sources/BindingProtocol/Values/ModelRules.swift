@@ -26,7 +26,7 @@ package struct ModelRules: Sendable {
     for member in members {
       let path = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
       guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
-        throw DescriptionError(path, "is no name of a field that can be described")
+        throw DescriptionError(path, "is not the name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
       // Of two members with the same name the later counts.
@@ -86,7 +86,7 @@ package struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
     self.described = described
   }
 
-  package var description: String { "\(field) is declared as \(declared), and described as \(described)" }
+  package var description: String { "\(field) is declared as \(declared) and described as \(described)" }
 }
 
 extension [RuleDifference] {
@@ -130,7 +130,7 @@ extension FieldRule {
     var length: Int?
     if let json = json["maxLength"] {
       guard let number = json.int64, number >= 0 else {
-        throw DescriptionError("\(path).maxLength", "is \(json.short), not a whole number from 0 on")
+        throw DescriptionError("\(path).maxLength", "is \(json.short), not a whole number of at least 0")
       }
       length = Int(clamping: number)
     }

@@ -79,7 +79,7 @@ package enum Names {
     }
     if let bad = name.unicodeScalars.first(where: { !isPeer($0) }) {
       try raise(
-        "has the character \(PrintedText.escaped(String(bad))), which may do something to a terminal", "peer name")
+        "has the character \(PrintedText.escaped(String(bad))), which a terminal may interpret", "peer name")
     }
   }
 
@@ -164,7 +164,7 @@ package enum Names {
 
   private static func problemOfField(_ name: UnsafeRawBufferPointer) -> String? {
     if isField(name) { return nil }
-    if name.first == at { return "begins with @; such names are the protocol's own, as \(description) is" }
+    if name.first == at { return "begins with @; such names are reserved by the protocol, such as \(description)" }
     return problem(name, limit: maxFieldBytes, slashes: false)
   }
 

@@ -24,7 +24,7 @@ extension SQLiteStore {
     do {
       try StoreCopy.make(of: path, at: new, progress: progress)
     } catch is NoRoom {
-      throw StoreError("\(target) cannot be written: the disk is full. Choose another disk.")
+      throw StoreError("Cannot write \(target): the disk is full. Choose another disk.")
     } catch {
       throw StoreError(error, in: path)
     }
@@ -64,7 +64,7 @@ extension SQLiteStore {
           begun = metadata
         })
     } catch is NoRoom {
-      throw StoreError("\(path) cannot be written: the disk is full. Make room.")
+      throw StoreError("Cannot write \(path): the disk is full. Free some space.")
     } catch {
       throw StoreError(error, in: path)
     }

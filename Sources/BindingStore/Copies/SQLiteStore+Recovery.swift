@@ -49,7 +49,7 @@ extension SQLiteStore {
             (metadata.grade, metadata.boot) = (next.grade, next.boot)
           })
       } catch is NoRoom {
-        throw StoreError("\(path) cannot be written: the disk is full. Make room.")
+        throw StoreError("Cannot write \(path): the disk is full. Free some space.")
       } catch {
         throw StoreError(error, in: path).ofBackup(backup)
       }
@@ -81,8 +81,8 @@ extension SQLiteStore {
     }
     let path = shellWord(path)
     throw StoreError(
-      "\(path) is in order: there is nothing to recover. Serve it:  bindhub serve --store \(path)   "
-        + "Or go back to a backup:  bindhub restore BACKUP --store \(path)", .cannotOpen)
+      "\(path) is intact: there is nothing to recover. To serve it:  bindhub serve --store \(path)   "
+        + "To return to a backup:  bindhub restore BACKUP --store \(path)", .cannotOpen)
   }
 
   /// The metadata of the new store: closed without order and with an unknown loss, so that the next start begins
@@ -98,14 +98,14 @@ extension SQLiteStore {
     let (damaged, remembered) = (metadata(of: path), RememberedLog.read(at: path))
     guard let logID = damaged?.logID ?? remembered?.logID ?? copied?.logID ?? given else {
       throw StoreError(
-        "Nothing at \(path) tells which log it was. Name it as 'bindhub status' or 'bindhub check BACKUP --json' has "
-          + "printed it:  bindhub recover --store \(shellWord(path)) --log ID", .cannotOpen)
+        "The log id of \(path) is unknown. Use the id that 'bindhub status' or 'bindhub check BACKUP --json' has "
+          + "printed:  bindhub recover --store \(shellWord(path)) --log ID", .cannotOpen)
     }
     for (other, name) in [(copied?.logID, backup ?? ""), (given, "--log")] {
       guard let other, other != logID else { continue }
       throw StoreError(
-        "\(path) is log \(String(logID, radix: 16)), \(name) is another, \(String(other, radix: 16)). "
-          + "Leave it out, or name what belongs to this log.", .cannotOpen)
+        "\(path) belongs to log \(String(logID, radix: 16)), \(name) to log \(String(other, radix: 16)). "
+          + "Omit it, or use one that belongs to the same log.", .cannotOpen)
     }
     var epoch = max(remembered?.epoch ?? 0, copied?.epoch ?? 0)
     if let damaged {

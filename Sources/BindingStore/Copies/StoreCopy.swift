@@ -9,7 +9,7 @@ enum StoreCopy {
   /// would drop SQLite's locks.
   static func reader(_ path: String) throws -> DatabaseQueue {
     guard StoreFiles.exists(path) else {
-      throw StoreError("\(path) does not exist. Name the file of a store.", .cannotOpen)
+      throw StoreError("\(path) does not exist. Choose the file of a store.", .cannotOpen)
     }
     try StoreFiles.checkKind(of: path)
     // SQLite accepts an empty file as a database without tables.
@@ -44,8 +44,8 @@ enum StoreCopy {
       for file in [copy, StoreFiles.log(of: copy)] { chmod(file, 0o600) }
     } catch {
       throw StoreError(
-        "\(path) lies on a disk that cannot be written, so it is read from a copy, which cannot be made in \(folder). "
-          + "Name a folder with \(StoreFiles.bytes(of: path)) bytes of room in TMPDIR.", .cannotOpen)
+        "\(path) is on a read-only disk, so it is read from a copy. Cannot create the copy in \(folder). "
+          + "Set TMPDIR to a directory with \(StoreFiles.bytes(of: path)) bytes of free space.", .cannotOpen)
     }
     let db = try reader(copy)
     defer { try? db.close() }

@@ -49,7 +49,7 @@ struct LogExtent: Hashable {
       throw StoreError.damaged(path, "rows \(missing.from) to \(missing.to) of table log are missing")
     }
     guard try LogExtent.checksum(db, last) == checksum else {
-      throw StoreError.damaged(path, "row \(last) of table log is not the one that was written")
+      throw StoreError.damaged(path, "row \(last) of table log is not the row that was written last")
     }
   }
 }

@@ -63,8 +63,8 @@ struct OpenedStore {
   /// end of it.
   private static func gone(_ path: String) -> StoreError {
     StoreError(
-      "\(path) is gone; there was a store here. \(StoreError.recovery(of: path))\n"
-        + "Or begin another log, without what peers hold:  rm \(shellWord(RememberedLog.path(of: path)))", .gone)
+      "\(path) is missing, and was a store. \(StoreError.recovery(of: path))\n"
+        + "To begin a new log instead, without recovery:  rm \(shellWord(RememberedLog.path(of: path)))", .gone)
   }
 
   /// The length that the write-ahead log keeps when it starts over.
@@ -115,7 +115,7 @@ struct OpenedStore {
       }
       try db.close()
     } catch is NoRoom {
-      throw StoreError("\(path) cannot be made: the disk is full. Make room, or choose another path.", .cannotOpen)
+      throw StoreError("Cannot create \(path): the disk is full. Free some space, or choose another path.", .cannotOpen)
     } catch {
       throw StoreError(error, in: path)
     }
@@ -148,7 +148,7 @@ extension Database {
     let wanted = isSynced ? 2 : 1
     try execute(sql: "PRAGMA synchronous = \(wanted)")
     guard try Int.fetchOne(self, sql: "PRAGMA synchronous") == wanted else {
-      throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "PRAGMA synchronous = \(wanted) was not taken")
+      throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "PRAGMA synchronous = \(wanted) had no effect")
     }
   }
 

@@ -37,8 +37,8 @@ enum StoreFiles {
       throw StoreError("\(path) is a directory, and was a store. \(StoreError.recovery(of: path))", .gone)
     case .directory:
       throw StoreError(
-        "\(path) is a directory. Name a file in it:  --store \(shellWord(path + "/hub.db"))", .cannotOpen)
-    case .other(let name): throw StoreError("\(path) is \(name), no file. Choose another path.", .cannotOpen)
+        "\(path) is a directory. Choose a file in it:  --store \(shellWord(path + "/hub.db"))", .cannotOpen)
+    case .other(let name): throw StoreError("\(path) is \(name), not a file. Choose another path.", .cannotOpen)
     }
   }
 
@@ -67,7 +67,7 @@ enum StoreFiles {
     switch kind(of: directory) {
     case .directory: break
     case .file, .other:
-      throw StoreError("\(directory) is no directory, so no file can be in it. Choose another path.", .cannotOpen)
+      throw StoreError("\(directory) is not a directory. Choose another path.", .cannotOpen)
     case .nothing:
       do {
         try FileManager.default.createDirectory(
@@ -75,7 +75,7 @@ enum StoreFiles {
       } catch {
         // Some descriptions end with a full stop.
         let problem = error.localizedDescription.trimmingCharacters(in: ["."])
-        throw StoreError("\(directory) cannot be made: \(problem). Make it, or choose another path.", .cannotOpen)
+        throw StoreError("Cannot create \(directory): \(problem). Create it, or choose another path.", .cannotOpen)
       }
     }
     guard access(directory, W_OK | X_OK) == 0 else { throw cannotWrite(directory) }
@@ -88,12 +88,12 @@ enum StoreFiles {
       switch code {
       case EROFS: "Choose a path on another disk."
       case ENOSPC, EDQUOT:
-        "Make room (a disk may also have no room for another file), or choose a path on another disk."
+        "Free some space (or inodes), or choose a path on another disk."
       default:
-        "Give this user the right to write there:  chmod u+rwx "
+        "Let this user write there:  chmod u+rwx "
           + shellWord(kind(of: path) == .directory ? path : directory(of: path))
       }
-    return StoreError("\(path) cannot be written to: \(problem). \(cure)", .cannotOpen)
+    return StoreError("Cannot write to \(path): \(problem). \(cure)", .cannotOpen)
   }
 
   /// Replaces a small file: after a crash either the old or the new one is there, whole.
@@ -129,7 +129,7 @@ enum StoreFiles {
     guard access(path, R_OK | W_OK) == 0 else {
       let problem = String(cString: strerror(errno))
       throw StoreError(
-        "\(path) cannot be opened: \(problem). Give this user the right to read and write it:  chmod u+rw "
+        "Cannot open \(path): \(problem). Let this user read and write it:  chmod u+rw "
           + shellWord(path),
         .cannotOpen)
     }
@@ -137,7 +137,8 @@ enum StoreFiles {
     defer { try? file.close() }
     let begin = [UInt8]((try? file.read(upToCount: 100)) ?? Data())
     guard begin.starts(with: Array("SQLite format 3\0".utf8)), begin.count == 100 else {
-      throw .damaged(path, begin.isEmpty ? "it is empty" : "it does not begin as a store does; it may be another file")
+      throw .damaged(
+        path, begin.isEmpty ? "it is empty" : "it does not begin like a store; it may be another kind of file")
     }
     let number = { (offset: Int) in begin[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
     try StoreSchema.check(
@@ -151,7 +152,7 @@ enum StoreFiles {
     guard file >= 0 else { throw cannotWrite(directory) }
     defer { close(file) }
     guard fsync(file) == 0 else {
-      throw StoreError("\(directory): the disk did not confirm it. Look after the disk.", .syncFailed)
+      throw StoreError("\(directory): the disk did not confirm a write. Check the disk.", .syncFailed)
     }
   }
 }

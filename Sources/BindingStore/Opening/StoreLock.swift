@@ -18,7 +18,7 @@ final class StoreLock {
       case .held(_, let process): throw StoreLock.inUse(path, process)
       case .unavailable(let problem):
         throw StoreError(
-          "\(path).lock cannot be made: \(problem.clause). See that this user may write there.", .cannotOpen)
+          "Cannot create \(path).lock: \(problem.clause). Let this user write to the directory.", .cannotOpen)
       }
     }
     try lockFile()

@@ -62,7 +62,7 @@ extension StoreMetadata {
       throw StoreError.damaged(path, "the row of table life is missing")
     }
     guard let metadata = StoreMetadata(row), metadata.checksum == UInt32.fromDatabaseValue(row[7]) else {
-      throw StoreError.damaged(path, "the row of table life does not check")
+      throw StoreError.damaged(path, "the row of table life has a wrong checksum")
     }
     return metadata
   }

@@ -68,11 +68,11 @@ enum StoreSchema {
   static func check(application: Int32, version found: Int, path: String) throws(StoreError) {
     guard application == applicationID else {
       throw StoreError(
-        "\(path) is a database of another program, no store. Choose another path, or move the file away.", .cannotOpen)
+        "\(path) is a database of another program, not a store. Choose another path, or move the file.", .cannotOpen)
     }
     guard found <= version else {
       throw StoreError(
-        "\(path) was written by a later version (format \(found), this one reads up to \(version)). "
+        "\(path) was written by a later version (format \(found); this version reads up to \(version)). "
           + "Use that version, or choose another path.", .newer)
     }
   }

@@ -83,7 +83,7 @@ struct HistoryPage {
         checksum(model, first: numbers[0], record: numbers[1], previous: numbers[2], version: numbers[3], $0)
       }
       guard sum == UInt32.fromDatabaseValue(row[5]) else {
-        throw StoreError.damaged(path, "row \(row[0] as Int64) of table history does not check")
+        throw StoreError.damaged(path, "row \(row[0] as Int64) of table history has a wrong checksum")
       }
       var goesOn = true
       try LogRow.batches(of: row[0], bytes, path: path) { batch, _ in

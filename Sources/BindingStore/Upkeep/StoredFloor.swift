@@ -12,11 +12,11 @@ extension LogFloor {
     }
     let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } }
     guard let epoch = numbers[0], let version = numbers[1], let record = numbers[2] else {
-      throw StoreError.damaged(path, "the row of table floor does not check")
+      throw StoreError.damaged(path, "the row of table floor has a wrong checksum")
     }
     let floor = LogFloor(epoch: epoch, version: version, record: record)
     guard floor.checksum == UInt32.fromDatabaseValue(row[3]) else {
-      throw StoreError.damaged(path, "the row of table floor does not check")
+      throw StoreError.damaged(path, "the row of table floor has a wrong checksum")
     }
     return floor
   }

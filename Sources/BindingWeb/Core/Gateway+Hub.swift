@@ -11,7 +11,7 @@ extension Gateway {
       return
     }
     guard let (header, message) = try? HubMessage.decode(frame) else {
-      output.add(.log("the hub sent a page what cannot be read"))
+      output.add(.log("the hub sent a page an unreadable message"))
       return
     }
     switch message {

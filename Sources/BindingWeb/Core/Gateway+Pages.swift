@@ -12,10 +12,10 @@ extension Gateway {
       let message = try PageMessage(text)
       switch (record.phase, message) {
       case (.silent, .hello(let hello)): handle(hello, page, now: now, &output)
-      case (.live, .hello): throw WireError(message: "hello", place: "kind", problem: "was said already")
+      case (.live, .hello): throw WireError(message: "hello", place: "kind", problem: "was sent already")
       case (.live, _): handle(message, page, now: now, &output)
       default:
-        throw WireError(message: "page", place: "kind", problem: "came before the welcome")
+        throw WireError(message: "page", place: "kind", problem: "arrived before the welcome")
       }
     } catch {
       counters.malformedTexts += 1
@@ -71,7 +71,7 @@ extension Gateway {
     let isNew = pages[page]?.joins[id] == nil
     if isNew, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {
       counters.joinsRefused += 1
-      let words = "\(options.maxModelsPerPage) models are joined by this page, which is the most"
+      let words = "this page has joined \(options.maxModelsPerPage) models, the limit"
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     // The last models are reserved for pages that have joined few, so that early pages cannot exclude later ones.
@@ -80,8 +80,8 @@ extension Gateway {
     if rooms[id] == nil, isGreedy || !makesRoom(now: now) {
       counters.joinsRefused += 1
       let words =
-        "the pages of this gateway have joined \(rooms.count - emptyRooms) models; \(options.maxModels) is the most, "
-        + "the last \(options.reservedModels) for pages with fewer than \(options.reservedModelsPerPage)"
+        "the pages of this gateway have joined \(rooms.count - emptyRooms) models; the limit is \(options.maxModels), "
+        + "of which \(options.reservedModels) are reserved for pages with fewer than \(options.reservedModelsPerPage)"
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
@@ -119,7 +119,7 @@ extension Gateway {
   ) {
     guard (pages[page]?.prefixes.count ?? 0) < options.maxPrefixesPerPage else {
       counters.joinsRefused += 1
-      let words = "\(options.maxPrefixesPerPage) prefixes are joined by this page, which is the most"
+      let words = "this page has joined \(options.maxPrefixesPerPage) prefixes, the limit"
       return sendText(to: page, PageText.error(.overLimit, words, prefix: prefix), &output)
     }
     pages[page]?.prefixes.insert(prefix)

@@ -44,7 +44,7 @@ extension Gateway {
   private mutating func endSessions(now: UInt64, _ output: inout GatewayOutput) {
     for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.session != 0 {
       counters.hubLosses += 1
-      end(page, 1012, "the hub is gone", now: now, &output)
+      end(page, 1012, "the hub has stopped", now: now, &output)
     }
     for prefix in listings.keys {
       listings[prefix]?.isComplete = false

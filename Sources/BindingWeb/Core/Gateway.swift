@@ -66,7 +66,9 @@ package struct Gateway: Sendable {
 
   /// Ends the gateway: asks pages to reconnect later, and ends their sessions at the hub.
   package mutating func bye(now: UInt64, into output: inout GatewayOutput) {
-    for page in pages.keys.sorted() { end(page, 1001, "the gateway is going", now: now, &output, leaving: true) }
+    for page in pages.keys.sorted() {
+      end(page, 1001, "the gateway is shutting down", now: now, &output, leaving: true)
+    }
     reader.bye(now: now, into: &wanted)
     settle(now: now, &output)
   }

@@ -47,7 +47,7 @@ enum PageMessage {
       }
       self = .alive(heartbeat: try body.number("heartbeat", 0...PageParts.exact), models)
     case "ping": self = .ping(try body.number("token", 0...PageParts.exact))
-    default: throw parts.fault("kind", "is \(kind.debugDescription), which is none of a page's")
+    default: throw parts.fault("kind", "is \(kind.debugDescription), not a kind of page message")
     }
   }
 
@@ -56,7 +56,7 @@ enum PageMessage {
     let highest = try body.numberIfAny("highest", 0...255) ?? 0
     if lowest > highest { throw body.fault("highest", "is \(highest), below lowest, \(lowest)") }
     guard let tag = Tag(try body.text("tag")) else { throw body.fault("tag", "is not 16 hexadecimal digits") }
-    if tag == .none { throw body.fault("tag", "is zeros, which stand for nobody") }
+    if tag == .none { throw body.fault("tag", "is all zeros, which is reserved") }
     let digits = try body.text("secret")
     let halves = [digits.prefix(16), digits.dropFirst(16)].compactMap { Tag(String($0))?.rawValue }
     guard halves.count == 2 else { throw body.fault("secret", "is not 32 hexadecimal digits") }
@@ -121,10 +121,11 @@ struct PageProposal {
   private static func operation(_ json: JSON) throws(WireError) -> WireOperation {
     let parts = PageParts("propose.operations", json)
     guard let word = json[0]?.string, let verb = Verb(word: word) else {
-      throw parts.fault("0", "is \(json[0]?.text ?? "missing"), which is no verb")
+      throw parts.fault("0", "is \(json[0]?.text ?? "missing"), not a verb")
     }
     if verb.takesValue != (json[2] != nil) {
-      throw parts.fault("2", verb.takesValue ? "is missing: \(word) needs a value" : "is there: \(word) takes none")
+      throw parts.fault(
+        "2", verb.takesValue ? "is missing: \(word) needs a value" : "is present: \(word) takes no value")
     }
     return WireOperation(
       verb: verb, field: verb == .clear ? .id(0) : .name(try parts.field(json[1])), value: json[2].map(FieldValue.init))

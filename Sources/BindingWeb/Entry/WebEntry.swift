@@ -40,7 +40,7 @@ package struct WebEntry: Sendable {
     guard let json = try content(of: path) else { return nil }
     guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
       let address = json["address"]?.string
-    else { throw .key(path: path, problem: "it is none that a gateway made: remove it, and start the hub again") }
+    else { throw .key(path: path, problem: "no gateway has created this file: remove it, and restart the hub") }
     return WebEntry(
       path: path, address: address, key: WebKey(token: token, run: run), isOpen: json["open"]?.boolean ?? false)
   }
@@ -108,7 +108,7 @@ package struct WebEntry: Sendable {
     defer { close(descriptor) }
     var info = stat()
     guard fstat(descriptor, &info) == 0, info.st_mode & 0o077 == 0 else {
-      throw .key(path: path, problem: "others may read it: chmod 600 \(path)")
+      throw .key(path: path, problem: "other users can read it; restrict it:  chmod 600 \(path)")
     }
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = max(0, systemRead(descriptor, &bytes, bytes.count))

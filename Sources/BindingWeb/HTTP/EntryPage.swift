@@ -35,22 +35,22 @@ enum EntryPage {
     <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>Who is there? · Bindbus</title>
+      <title>Sign in · Bindbus</title>
       <link rel="icon" href="/icon.svg" type="image/svg+xml">
       <link rel="stylesheet" href="/page.css">
     </head>
     <body>
       <main class="sheet">
-        <h1>This browser has to be let in</h1>
+        <h1>Sign in to this hub</h1>
         <p>\(why)</p>
         <p>On the machine where the hub runs, in a terminal of the user who started it:</p>
         <p><code>bindhub web --open</code></p>
-        <p>Or run <code>bindhub web</code> and put what it prints here. It is good once, for five minutes; then this
-          browser is known for 30 days, also after the hub was started again.</p>
+        <p>Or run <code>bindhub web</code> and enter the printed address here. The address works once, within five
+          minutes. This browser then stays signed in for 30 days, even if the hub restarts.</p>
         <form>
           <p><label for="code">Address or code</label></p>
           <p><input type="text" id="code" name="code" required autocomplete="off" spellcheck="false" autofocus></p>
-          <p><button>Come in</button></p>
+          <p><button>Sign in</button></p>
         </form>
       </main>
     </body>

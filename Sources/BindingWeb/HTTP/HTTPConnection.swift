@@ -49,7 +49,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         loop.letIn(context.channel)
       }
       guard !HTTPConnection.hasBody(head) else {
-        return send(.closing(.payloadTooLarge, "A request here has no body: everything is read.", .body), head, context)
+        return send(.closing(.payloadTooLarge, "Requests with a body are not supported.", .body), head, context)
       }
       self.head = head
     case .body: break
@@ -78,10 +78,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       send(
         .closing(
           .requestHeaderFieldsTooLarge,
-          "The header may have \(limits.headerFields) lines and \(limits.headerBytes) bytes: clear this site's "
-            + "cookies, or ask for a shorter address.", .headerTooLong), nil, context)
+          "The header has more than \(limits.headerFields) lines or \(limits.headerBytes) bytes. Clear this site's "
+            + "cookies, or use a shorter address.", .headerTooLong), nil, context)
     case is HTTPParserError:
-      send(.closing(.badRequest, "This is no request of HTTP/1.1.", .badRequest), nil, context)
+      send(.closing(.badRequest, "This is not an HTTP/1.1 request.", .badRequest), nil, context)
     case is ChannelError, is IOError: context.close(promise: nil)
     default: break
     }
@@ -146,7 +146,7 @@ final class TurnedAway: ChannelInboundHandler {
 
   func channelActive(context: ChannelHandlerContext) {
     let answer = Answer.closing(
-      .serviceUnavailable, "All \(limits.connections) connections are in use: close other pages, and try again.",
+      .serviceUnavailable, "All \(limits.connections) connections are in use. Close other pages and try again.",
       .tooManyConnections)
     context.writeAndFlush(wrapOutboundOut(answer.bytes), promise: nil)
     context.close(mode: .output, promise: nil)

@@ -7,7 +7,7 @@ enum Reports {
   /// The hub's report with one additional member, `web`.
   static func status(of loop: GatewayLoop, hub: JSON?) -> Answer {
     guard let hub, case .object(let members) = hub else {
-      return .plainText(.serviceUnavailable, "The hub did not report in time: ask again.", .hubSilent)
+      return .plainText(.serviceUnavailable, "The hub did not answer in time. Try again.", .hubSilent)
     }
     let text = JSON.object(members + [.init("web", web(loop))]).bytes
     return Answer(

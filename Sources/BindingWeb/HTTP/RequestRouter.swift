@@ -22,7 +22,7 @@ struct RequestRouter {
       respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? RequestRouter.nothing(for: head))
     case .success(.userPage(let parts)): answer(userPage: parts, head, respond)
     case .success(.userPages):
-      var answer = Answer.plainText(.movedPermanently, "It is at /pages/.")
+      var answer = Answer.plainText(.movedPermanently, "Moved to /pages/.")
       answer.headers.append(("Location", "/pages/"))
       respond(answer)
     case .success(.socket): respond(noSocket(head, local))
@@ -31,7 +31,7 @@ struct RequestRouter {
       respond(
         loop.isLive
           ? .plainText(.ok, "ok")
-          : .plainText(.serviceUnavailable, "The hub has not let this gateway in yet: ask again."))
+          : .plainText(.serviceUnavailable, "This gateway has no session with the hub yet. Try again."))
     case .success(.status): loop.questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
     case .success(.metrics): loop.questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
     }
@@ -57,14 +57,16 @@ struct RequestRouter {
     let hosts = head.headers["host"]
     guard hosts.count == 1, let target = Target(head.uri) else {
       return refuse(
-        .closing(.badRequest, "Ask for a path, such as GET /, and name one host in 'Host'.", .badRequest))
+        .closing(.badRequest, "Request a path, such as GET /, with exactly one 'Host' header.", .badRequest))
     }
     guard access.isOurs(host: hosts[0], local: local) else {
       return refuse(
-        .closing(.misdirectedRequest, "This gateway is not '\(hosts[0])': it is \(access.address).", .foreignHost))
+        .closing(
+          .misdirectedRequest, "This gateway does not serve '\(hosts[0])'. Its address is \(access.address).",
+          .foreignHost))
     }
     guard head.method == .GET || head.method == .HEAD else {
-      var answer = Answer.closing(.methodNotAllowed, "Everything here is read, with GET or HEAD.", .otherMethod)
+      var answer = Answer.closing(.methodNotAllowed, "Only GET and HEAD are supported.", .otherMethod)
       answer.headers.append((name: "Allow", value: "GET, HEAD"))
       return refuse(answer)
     }
@@ -83,18 +85,18 @@ struct RequestRouter {
       // The user may have pasted a whole address instead of the code.
       let code = String(shown.suffix(WebKey.codeDigits))
       guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
-        return RequestRouter.refusal("This code was used before, or is older than five minutes.", isPage: true)
+        return RequestRouter.refusal("This code was already used, or is older than five minutes.", isPage: true)
       }
       return letIn(key, host, to: target.without("code"))
     }
     guard let shown = target["token"] else { return nil }
     return access.isToken(shown)
-      ? letIn(key, host, to: target.without("token")) : RequestRouter.refusal("This is not the token.", isPage: true)
+      ? letIn(key, host, to: target.without("token")) : RequestRouter.refusal("The token is wrong.", isPage: true)
   }
 
   /// Moves the credential from the address, where it would be visible and stored, to a cookie.
   private func letIn(_ key: WebKey, _ host: String, to path: String) -> Answer {
-    var answer = Answer.plainText(.seeOther, "Come in.")
+    var answer = Answer.plainText(.seeOther, "Signed in.")
     let cookie = access.cookie(key, host: host, now: WebEntry.now)
     answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
@@ -110,7 +112,7 @@ struct RequestRouter {
   }
 
   private static func unknown(_ headers: HTTPHeaders) -> Answer {
-    refusal("This browser is not known here, or was for 30 days.", isPage: isRead(headers))
+    refusal("This browser is not signed in, or was signed in 30 days ago.", isPage: isRead(headers))
   }
 
   /// Whether the answer is displayed in a browser.
@@ -128,8 +130,9 @@ struct RequestRouter {
         headers: [Answer.notKept], refusal: .noToken)
       : .plainText(
         .unauthorized,
-        "This gateway asks who comes. A browser: run  bindhub web  on the hub's machine, and open the address that it "
-          + "prints. A program: send 'Authorization: Bearer TOKEN', which  bindhub web --json  tells.", .noToken)
+        "This gateway requires a token. For a browser, run  bindhub web  on the hub's machine and open the address "
+          + "that it prints. For a program, send 'Authorization: Bearer TOKEN';  bindhub web --json  prints the token.",
+        .noToken)
     answer.sendsForms = isPage
     answer.headers.append((name: "WWW-Authenticate", value: "Bearer realm=\"bindbus\""))
     return answer
@@ -138,7 +141,7 @@ struct RequestRouter {
   private static func nothing(for head: HTTPRequestHead, _ why: String? = nil) -> Answer {
     let hint = "The dashboard is at /, a model's form at /form/MODEL."
     guard isRead(head.headers) else {
-      return .plainText(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(hint)", .notFound)
+      return .plainText(.notFound, why ?? "Nothing is served at \(head.uri.prefix(200)). \(hint)", .notFound)
     }
     return Answer(
       status: .notFound, type: "text/html; charset=utf-8", body: ByteBuffer(string: NothingPage.html(why ?? hint)),
@@ -162,7 +165,7 @@ struct RequestRouter {
         .foreignOrigin)
     }
     var answer = Answer.closing(
-      .upgradeRequired, "Here is a WebSocket: open it with a handshake of version 13 (RFC 6455).", .noHandshake)
+      .upgradeRequired, "This path is a WebSocket. Open it with a handshake of version 13 (RFC 6455).", .noHandshake)
     answer.headers += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
     return answer
   }
@@ -171,7 +174,7 @@ struct RequestRouter {
 
   private func answer(userPage parts: [String], _ head: HTTPRequestHead, _ respond: @escaping (Answer) -> Void) {
     guard let userPages else {
-      let why = "No folder of pages is served here: start with  bindhub serve --web --pages FOLDER"
+      let why = "No directory of pages is served. To serve one:  bindhub serve --web --pages FOLDER"
       return respond(RequestRouter.nothing(for: head, why))
     }
     let reply = NIOLoopBound(respond, eventLoop: loop.loop)
@@ -189,9 +192,10 @@ struct RequestRouter {
     case .otherKind:
       nothing(
         for: head,
-        "Only these are served from there: html, js, mjs, map, wasm, css, svg, png, jpg, gif, webp, avif, ico, mp3, "
+        "Only these file types are served: html, js, mjs, map, wasm, css, svg, png, jpg, gif, webp, avif, ico, mp3, "
           + "woff2, json, webmanifest and txt.")
-    case .tooLong: .plainText(.internalServerError, "A file of pages has at most \(limit) bytes.", .fileTooLong)
+    case .tooLong:
+      .plainText(.internalServerError, "The file is too large: at most \(limit) bytes are served.", .fileTooLong)
     }
   }
 }

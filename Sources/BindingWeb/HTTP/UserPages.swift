@@ -16,7 +16,7 @@ struct UserPages: Sendable {
     guard let root = UserPages.realPath(path) else {
       throw .pages(path: path, problem: String(cString: strerror(errno)))
     }
-    guard UserPages.kind(of: root) == S_IFDIR else { throw .pages(path: path, problem: "it is no folder") }
+    guard UserPages.kind(of: root) == S_IFDIR else { throw .pages(path: path, problem: "it is not a directory") }
     self.root = root
   }
 

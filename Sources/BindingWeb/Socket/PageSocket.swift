@@ -37,7 +37,7 @@ final class PageSocket: ChannelInboundHandler {
     // announcements, must not fill the memory.
     guard let fullSince, fullSince < loop.turns else { return }
     bytesWhileFull += text.count
-    if bytesWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "what it asked for is not read") }
+    if bytesWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "the page does not read its messages") }
   }
 
   func flush() { context?.flush() }
@@ -68,7 +68,7 @@ final class PageSocket: ChannelInboundHandler {
     page = loop.arrived(self)
     guard page != nil else {
       loop.counters.count(.tooManyPages)
-      return end(code: 4005, reason: "\(limits.pages) pages are open here: close another one")
+      return end(code: 4005, reason: "\(limits.pages) pages are open, the limit: close another one")
     }
     checkLiveness()
   }
@@ -96,7 +96,7 @@ final class PageSocket: ChannelInboundHandler {
         loop.receive(bytes, from: page)
         return true
       }
-      if !isText { refuse(.notUTF8, 1007, "a text message is UTF-8") }
+      if !isText { refuse(.notUTF8, 1007, "a text message must be UTF-8") }
     case .ping:
       context.writeAndFlush(
         wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)), promise: nil)
@@ -126,16 +126,17 @@ final class PageSocket: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isEnding else { return }
     switch error {
-    case FrameError.unmasked: refuse(.unmasked, 1002, "a browser masks its frames")
-    case FrameError.reservedBits: refuse(.badFrame, 1002, "a reserved bit is set, and no extension was agreed on")
-    case FrameError.opcode: refuse(.badFrame, 1002, "the opcode means nothing")
-    case FrameError.binary: refuse(.binary, 1003, "messages here are texts")
+    case FrameError.unmasked: refuse(.unmasked, 1002, "a client must mask its frames")
+    case FrameError.reservedBits: refuse(.badFrame, 1002, "a reserved bit is set, and no extension was negotiated")
+    case FrameError.opcode: refuse(.badFrame, 1002, "the opcode is unknown")
+    case FrameError.binary: refuse(.binary, 1003, "only text messages are supported")
     case FrameError.flood: refuse(.flood, 1008, "more than \(limits.messagesPerSecond) messages a second")
     case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
       NIOWebSocketFrameAggregator.Error.tooManyFragments:
       refuse(.messageTooLong, 1009, "a message has at most \(limits.messageBytes) bytes")
     case is NIOWebSocketError: refuse(.badFrame, 1002, "a control frame is one frame of at most 125 bytes")
-    case is NIOWebSocketFrameAggregator.Error: refuse(.badFragment, 1002, "the parts of a message follow each other")
+    case is NIOWebSocketFrameAggregator.Error:
+      refuse(.badFragment, 1002, "the fragments of a message must follow each other")
     default: context.close(promise: nil)
     }
   }
@@ -159,10 +160,12 @@ final class PageSocket: ChannelInboundHandler {
   /// A close frame is answered in kind (RFC 6455, 5.5.1).
   private func answer(close payload: ByteBuffer) {
     var payload = payload
-    guard payload.readableBytes != 1 else { return refuse(.badFrame, 1002, "a close frame has no code or a whole one") }
+    guard payload.readableBytes != 1 else {
+      return refuse(.badFrame, 1002, "a close frame has either no code or a complete one")
+    }
     let code: UInt16? = payload.readInteger()
     if let code, !(1000...1003).contains(code), !(1007...1014).contains(code), !(3000...4999).contains(code) {
-      return refuse(.badFrame, 1002, "the close code means nothing")
+      return refuse(.badFrame, 1002, "the close code is invalid")
     }
     leave()
     isEnding = true
@@ -181,7 +184,9 @@ final class PageSocket: ChannelInboundHandler {
     guard let context else { return }
     let quiet = NIODeadline.now() - lastReceivedAt
     let left = TimeAmount(limits.silenceTimeout) - quiet
-    guard left > .nanoseconds(0) else { return refuse(.silence, 4004, "no sign of life: is the page asleep?") }
+    guard left > .nanoseconds(0) else {
+      return refuse(.silence, 4004, "no message for too long: is the page suspended?")
+    }
     let pause = min(left, TimeAmount(limits.pingInterval))
     nextPing = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
       guard !isEnding, page != nil else { return }

@@ -98,7 +98,7 @@ struct CornerTests {
   @Test("an add of a non-number throws")
   func notANumber() throws {
     var bench = followed()
-    #expect(throws: WriteError.notANumber(field: "level", problem: #""x" is no finite number, which add takes"#)) {
+    #expect(throws: WriteError.notANumber(field: "level", problem: #""x" is not a finite number, which add needs"#)) {
       try bench.write(.one(.add, "level", "\"x\""))
     }
   }

@@ -64,8 +64,8 @@ extension ModelPublisher {
       guard let connection else { continue }
       hub.error(
         .unknownSession,
-        "the fields of \(model.id) have other numbers, since names of deleted ones were given back; "
-          + "say hello", id, connection, &output)
+        "the fields of \(model.id) have new numbers, because names of deleted fields were released; "
+          + "send hello", id, connection, &output)
     }
   }
 }

@@ -5,10 +5,12 @@ extension Sequencer {
   /// Refuses a write to a field that another live peer holds.
   func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
     let name = model.fields[id].name
-    if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
+    if name.hasPrefix(Names.presencePrefix) {
+      throw .refused(.notOwner, "\(name) belongs to the hub; write \(Names.me)")
+    }
     guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
     let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
-    throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")
+    throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or disconnects")
   }
 
   /// Checks a value against the stored model's description, which applies to the ephemeral model too.
@@ -26,7 +28,7 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer?, _ verb: Verb, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) -> Int {
     guard verb == .set || verb == .delete else {
-      throw .refused(.malformedValue, "\(Names.me) can be set and deleted, nothing else")
+      throw .refused(.malformedValue, "\(Names.me) can only be set and deleted")
     }
     let origin = model.origin(ofWriter: writer)
     guard let slot = model.ephemeral?.slot(of: origin.tag), let name = model.ephemeral?.field(of: origin.tag),
@@ -36,7 +38,7 @@ extension Sequencer {
       throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and its ephemeral model too")
     }
     guard model.fields.decidedVersion(id) != version else {
-      throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")
+      throw .refused(.duplicateField, "\(Names.me) appears twice in one proposal")
     }
     if let value, !JSON.isValid(value) { throw malformed(value, Names.me) }
     if let value, value.count > limits.maxValueBytes / 2 {

@@ -22,12 +22,13 @@ extension HubMachine {
     guard hello.identity.isProven else {
       hub.counters.wrongSecrets += 1
       hub.error(
-        .notYours, "this tag is not that of its secret, the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)", id,
+        .notYours,
+        "the tag does not match its secret; it must be the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)", id,
         connection, &output)
       return
     }
     if let other = hub.sessions[id], other.identity.tag != tag {
-      hub.error(.notYours, "this session number is another identity's", id, connection, &output)
+      hub.error(.notYours, "this session number belongs to another identity", id, connection, &output)
       return
     }
     if let earlier = known?.session {
@@ -85,7 +86,7 @@ extension HubMachine {
   private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
     let all = hub.configuration.limits.maxSessions
     if hub.sessions.count >= all {
-      return "\(hub.sessions.count) sessions are open; maxSessions is \(all). End some"
+      return "\(hub.sessions.count) sessions are open; maxSessions is \(all). Close some"
     }
     let isInProcess = connection >= HubMachine.firstInProcessConnection
     let most = isInProcess ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
@@ -238,7 +239,7 @@ extension HubMachine {
   /// Tells every session that the hub is going down.
   package mutating func close(into output: inout HubOutput) {
     for session in hub.sessions.inOrder {
-      hub.error(.closing, "the hub is going down", session.id, session.connection, &output)
+      hub.error(.closing, "the hub is shutting down", session.id, session.connection, &output)
     }
   }
 }

@@ -99,17 +99,17 @@ extension HubMachine {
     guard present + count <= limit else {
       throw Refusal(
         .modelFull,
-        "there are \(present) models; maxModels is \(limit). Delete some that nobody needs, and leave them")
+        "there are \(present) models; maxModels is \(limit). Delete unused models, and leave them")
     }
     let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
     let made = hub.sessions.identities[maker]?.made ?? 0
     guard made < share || limit < HubMachine.fewModels else {
       throw Refusal(
         .modelFull,
-        "this peer has made \(made) models; maxModelsPerPeer is \(share). Delete some that nobody needs, and leave them"
+        "this peer has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
       )
     }
-    guard hub.models.hasTopics else { throw Refusal(.modelFull, "no topic is left. Start the hub again") }
+    guard hub.models.hasTopics else { throw Refusal(.modelFull, "all topics are used. Restart the hub") }
     var index = storedIndex ?? makeStored(stored)
     if Names.isEphemeral(id) { index = presence.makeModel(id, of: index, &hub) }
     hub.models[index].maker = maker

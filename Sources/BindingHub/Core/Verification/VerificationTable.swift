@@ -16,7 +16,7 @@ struct VerificationTable {
     end(on: connection)
     guard runs.count < hub.configuration.maxVerifications else {
       return hub.error(
-        .overLimit, "\(runs.count) comparisons are under way; maxVerifications is that", session, connection,
+        .overLimit, "\(runs.count) verifications are running, the limit (maxVerifications)", session, connection,
         isFatal: false, &output)
     }
     hub.counters.verifications += 1

@@ -12,7 +12,7 @@ extension Sequencer {
     ordinal &+= 1
     while (try? operations.next()) == true {
       guard let verb = operations.verb else {
-        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here")
+        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is unknown to this hub")
       }
       let takesNone = verb == .delete || verb == .clear
       guard (operations.value == nil) == takesNone else {
@@ -30,7 +30,7 @@ extension Sequencer {
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
       if let known {
         guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
-          throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
+          throw .refused(.duplicateField, "\(model.fields[known].name) appears twice in one proposal")
         }
         model.fields[known].namedBy = ordinal
       }
@@ -151,7 +151,8 @@ extension Sequencer {
     }
     if merged == present { return false }
     guard merged.bytes.count <= limits.maxValueBytes else {
-      throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it \(merged.bytes.count) bytes; \(mostBytes)")
+      throw .refused(
+        .valueTooLarge, "\(slot.name): \(verb) makes the value \(merged.bytes.count) bytes long; \(mostBytes)")
     }
     if model.isRuled(id), violation == nil || id == model.fields.descriptionID {
       try check(merged, for: id, version, &violation, in: model)
@@ -183,7 +184,7 @@ extension Sequencer {
   func record(
     _ fits: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
-    guard fits else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
+    guard fits else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit can contain") }
     model.record(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
   }
 
@@ -193,7 +194,7 @@ extension Sequencer {
   ) throws(Verdict) -> FieldID? {
     if let name { return model.fields.id(of: name) }
     guard let id, Int(id) < model.fields.count else {
-      throw .refused(.unknownField, "there is no field \(id ?? 0); name it")
+      throw .refused(.unknownField, "there is no field \(id ?? 0); use its name")
     }
     return id
   }
@@ -212,9 +213,10 @@ extension Sequencer {
   private func full(_ model: ModelLog) -> String {
     let (limit, deleted) = (limits.maxModelFields, model.fields.count - model.fields.valueCount)
     guard deleted > 0 else {
-      return "the model has \(model.fields.count) fields; maxModelFields is \(limit). Delete some, many at a time"
+      return
+        "the model has \(model.fields.count) fields; maxModelFields is \(limit). Delete unused fields, many at a time"
     }
-    let cure = "Delete more: the names are given back when \(max(limit / 8, 1)) of them are of deleted fields"
+    let cure = "Delete more fields: their names are released when \(max(limit / 8, 1)) fields are deleted"
     return "the model has \(model.fields.valueCount) fields and the names of \(deleted) deleted ones; maxModelFields, "
       + "for both, is \(limit). \(cure)"
   }
@@ -229,7 +231,7 @@ extension Sequencer {
     let ours = model.ephemeral == nil ? Names.description : Names.owner
     if name.first == UInt8(ascii: "@"), !name.elementsEqual(ours.utf8) {
       let text = String(decoding: name, as: UTF8.self)
-      throw .refused(.badName, "\(text) is no field of this model; of the protocol's own names it has \(ours)")
+      throw .refused(.badName, "\(text) is not a field of this model; its only reserved name is \(ours)")
     }
     guard model.fields.count < limits.maxModelFields else {
       throw .refused(.modelFull, full(model))

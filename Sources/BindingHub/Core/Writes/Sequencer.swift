@@ -178,7 +178,7 @@ struct Sequencer {
       let other = writerAnswered(by: proposal, in: model, time)
       throw .refused(
         .loop,
-        "\(origin.fullName) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
+        "\(origin.fullName) and \(other) answer each other in a chain of \(proposal.hops) writes; maxHops is "
           + "\(limits.maxHops)")
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model, epoch) }
@@ -242,7 +242,7 @@ struct Sequencer {
         }
         if conditions.version >= model.nextVersion {
           throw .refused(
-            .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+            .versionBeyondHead, "version \(conditions.version) is later than the head, \(model.nextVersion - 1)")
         }
         continue
       }
@@ -253,7 +253,7 @@ struct Sequencer {
         throw .conflict(field, name: "")
       } else if conditions.version >= model.nextVersion {
         throw .refused(
-          .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+          .versionBeyondHead, "version \(conditions.version) is later than the head, \(model.nextVersion - 1)")
       } else if decided > conditions.version {
         throw .conflict(field, name: "")
       }

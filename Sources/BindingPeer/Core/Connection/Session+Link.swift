@@ -74,7 +74,7 @@ extension Session {
     if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
     context.logID = welcome.logID
     if isDisowned {
-      endAll(as: .unknown("it was sent under a tag of an older version, for which nobody can speak any more"))
+      endAll(as: .unknown("it was sent under a tag of an older version, whose outcomes can no longer be requested"))
     }
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
@@ -113,7 +113,7 @@ extension Session {
     for id in ids(where: { !models[at: $0].isEphemeral }) {
       guard let index = models.index(of: id) else { continue }
       models[at: index].endAll(
-        as: .unknown("the hub has another log than the one this was written for"), &context)
+        as: .unknown("the hub has another log than the one that the write was made for"), &context)
       models[at: index].changeLog(from: old, to: new)
     }
   }

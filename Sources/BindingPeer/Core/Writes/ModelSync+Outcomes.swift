@@ -36,7 +36,7 @@ extension ModelSync {
     case .expired: end(write, as: .expired, &context)
     case .unknown:
       if !triesAgain(afterUnknown: write, context, &output) {
-        end(write, as: .unknown("the hub no longer knows what became of it"), &context)
+        end(write, as: .unknown("the hub no longer has its outcome"), &context)
       }
     case .committed, .expected, .retryLater: break
     }
@@ -87,7 +87,7 @@ extension ModelSync {
   mutating func end(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
     var outcome = outcome
     if outbox[write]?.isSecondTry == true {
-      outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
+      outcome = .unknown("the hub does not have its outcome; sent again, the write ended with: \(outcome)")
     }
     settle(write, as: outcome, &context)
     release(write)
@@ -146,7 +146,7 @@ extension ModelSync {
         continue
       }
       guard heartbeat >= max(since, join.currentSince) + SessionOptions.heartbeatsWithoutAnswer else { continue }
-      end(write, as: .unknown("it was decided, and its outcome told to another process"), &context)
+      end(write, as: .unknown("it was decided, and another process has its outcome"), &context)
     }
   }
 

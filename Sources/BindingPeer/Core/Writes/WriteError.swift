@@ -48,25 +48,25 @@ extension WriteError: CustomStringConvertible {
     case .notJoined(let model): "\(model) has not been joined"
     case .empty: "the write names no field"
     case .badName(let error): error.description
-    case .duplicateField(let field): "\(field) stands twice in one write; once is allowed"
+    case .duplicateField(let field): "\(field) appears twice in one write; write each field once"
     case .valueMismatch(let field, let verb):
       "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
     case .notJSON(let field, let problem), .notANumber(let field, let problem), .notAList(let field, let problem):
       "\(field): \(problem)"
     case .valueTooLarge(let field, let bytes, let limit):
-      "\(field): the value has \(bytes) bytes; the hub takes \(limit) in one value (its maxValueBytes)"
+      "\(field): the value has \(bytes) bytes; the hub allows \(limit) (maxValueBytes)"
     case .proposalTooLarge(let bytes, let limit):
-      "the write has \(bytes) bytes; the hub takes \(limit) in one (its maxProposalBytes): write fewer fields at once"
+      "the write has \(bytes) bytes; the hub allows \(limit) (maxProposalBytes): write fewer fields at once"
     case .tooManyFields(let count, let limit):
-      "the write names \(count) fields; the hub takes \(limit) in one (its maxProposalFields)"
-    case .tooMany(let what, let count, let limit): "the write has \(count) \(what); \(limit) are allowed"
+      "the write names \(count) fields; the hub allows \(limit) (maxProposalFields)"
+    case .tooMany(let what, let count, let limit): "the write has \(count) \(what); at most \(limit) are allowed"
     case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
     case .loop(let hops, let limit, let origins):
-      "the write is the \(hops)th in a chain in which \(origins.joined(separator: " and ")) answer each other; "
+      "the write is number \(hops) in a chain in which \(origins.joined(separator: " and ")) answer each other; "
         + "maxHops is \(limit)"
     case .outboxFull(let writes, let bytes):
       "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
-    case .numbersUsedUp: "this peer has used up its numbers in this model; start it again"
+    case .numbersUsedUp: "this peer has used up its write numbers in this model; restart it"
     }
   }
 }

@@ -488,7 +488,7 @@ var bind = globalThis.bind ??= (() => {
     /** @param isForElement - it is followed only as long as an element shows it. */
     model(id, isForElement) {
       let model = this.models.get(id)
-      if (!/^(@hub|(@ephemeral\/)?[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
+      if (!/^(@hub|(@ephemeral\/)?[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is not a model id`)
       if (!model) this.models.set(id, model = new Model(this, id))
       model.isKept ||= !isForElement
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
@@ -582,7 +582,7 @@ var bind = globalThis.bind ??= (() => {
     async askWhy() {
       try {
         const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
-        this.problem = /401|403/.test(status) ? 'not let in: run bindhub web, open what it prints' : ''
+        this.problem = /401|403/.test(status) ? 'not signed in: run bindhub web, open the address' : ''
       } catch { this.problem = '' }
       this.notify('state')
     }

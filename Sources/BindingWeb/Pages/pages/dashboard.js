@@ -50,7 +50,7 @@ let isChosen = false                     // whether a person has, or the address
 /** Whether what is typed and not written may go. */
 function mayDrop() {
   const drafts = bind.drafts(), fields = drafts.length === 1 ? 'a field' : `${drafts.length} fields`
-  const question = `What you typed into ${fields} of ${view.id} is not written. Throw it away?`
+  const question = `What you typed into ${fields} of ${view.id} is not written. Discard it?`
   if (drafts.length && !confirm(question)) return false
   for (const draft of drafts) draft.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
   return true

@@ -145,7 +145,7 @@ async function current(model) { while (model.state !== 'current') await wait(50)
 
 /** What is over, and may have been carried out or not. */
 function reportUnknown(model, write) {
-  const outcome = { kind: 'unknown' }, reason = 'the page was loaded anew before its outcome was known'
+  const outcome = { kind: 'unknown' }, reason = 'the page was reloaded before the outcome was known'
   for (const [verb, field, value] of write.operations) {
     model.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
   }

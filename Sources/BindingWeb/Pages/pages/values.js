@@ -109,8 +109,8 @@ export function fault(operations, conditions, message) {
   if (conditions.length > 255) return refused('proposalTooLarge', 'it has more than 255 conditions')
   for (const operation of operations) {
     const [verb, name, value] = operation, takesValue = VERBS.get(verb)
-    if (takesValue === undefined) return refused('malformedValue', `'${verb}' is no verb`)
-    if (verb !== 'clear' && !isName(name)) return refused('badName', `'${name}' is no field's name`)
+    if (takesValue === undefined) return refused('malformedValue', `'${verb}' is not a verb`)
+    if (verb !== 'clear' && !isName(name)) return refused('badName', `'${name}' is not a field name`)
     if (takesValue ? value === undefined : operation.length > 2) {
       return refused('malformedValue', `${verb} takes ${takesValue ? 'a' : 'no'} value`)
     }
@@ -118,7 +118,7 @@ export function fault(operations, conditions, message) {
     if (why) return refused('malformedValue', why)
   }
   const wrong = conditions.find(([name]) => !isName(name))
-  if (wrong) return refused('badName', `'${wrong[0]}' is no field's name`)
+  if (wrong) return refused('badName', `'${wrong[0]}' is not a field name`)
 }
 
 function unreadable(value, depth = 0) {
@@ -126,7 +126,7 @@ function unreadable(value, depth = 0) {
   if (typeof value === 'number' && !isFinite(value)) return `JSON has no ${value}: write { $float: '${value}' }`
   if (value instanceof Map || value instanceof Set) return 'JSON has no Map and no Set'
   if (!value || typeof value !== 'object') return ''
-  if (depth === MOST_DEPTH) return `it has more than ${MOST_DEPTH} lists and objects in each other`
+  if (depth === MOST_DEPTH) return `it has more than ${MOST_DEPTH} nested lists and objects`
   for (const [key, one] of Object.entries(value)) {
     const why = unreadable(key) || unreadable(one, depth + 1)
     if (why) return why
@@ -168,7 +168,7 @@ export function noteFirst(link, now) {
 /** The hub may have decided what a page sent about a model, and has forgotten it. */
 export function forgetNumbers(model) {
   for (const write of model.writes.filter(write => write.number && !write.isDecided)) {
-    if (!again(write, model)) model.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
+    if (!again(write, model)) model.end(write, { kind: 'unknown', text: 'the hub no longer has its outcome' })
   }
 }
 
@@ -196,4 +196,4 @@ export function again(write, { fields, epoch, version, writes }, wasAsked) {
 
 /** What went again may have been carried out the first time: that it was not, this time, says nothing. */
 export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.kind === 'committed' ? outcome
-  : { kind: 'unknown', text: `the hub does not know, and sent again it ended so: ${outcome.text ?? outcome.kind}` }
+  : { kind: 'unknown', text: `the hub lacks its outcome; sent again, it ended with: ${outcome.text ?? outcome.kind}` }
