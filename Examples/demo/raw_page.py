@@ -1,4 +1,4 @@
-"""A page without a browser: one WebSocket by hand, which may stop reading whenever a test wants it to."""
+"""A page without a browser: a plain WebSocket client, which a test can make stop reading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class RawPage:
-    """Says hello and joins as a page does. It shows the token as programs do, so it needs no cookie and no Origin."""
+    """Sends hello and joins like a page. It sends the token like a program, so it needs no cookie and no Origin."""
 
     def __init__(self, origin: str, token: str, receive_buffer: int | None = None):
         host, port = origin.removeprefix("http://").rsplit(":", 1)
@@ -37,7 +37,7 @@ class RawPage:
         self._socket.sendall(b"\x81" + length + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
 
     def receive(self, kind: str) -> dict[str, Any]:
-        """The next message of this kind; others are passed over, pings are not answered."""
+        """Returns the next message of this kind; skips other messages, and does not answer pings."""
         while True:
             first, second = self._take(2)
             length = second & 0x7F

@@ -1,4 +1,4 @@
-"""What scripts/demo plays with: processes whose lines are kept with the times of their arrival, and what is printed.
+"""The processes of scripts/demo, with the arrival time of each output line, and the printed report.
 
 All times are of this machine's monotonic clock: from just before a line is written into one process to just after a
 line is read from another.
@@ -18,7 +18,7 @@ LIMIT_SECONDS = 15.0
 
 
 class Failed(Exception):
-    """A step did not happen."""
+    """A step failed."""
 
 
 class Line(NamedTuple):
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Actor:
-    """A running process, and every line that it said with the time of its arrival."""
+    """A running process, and its output lines with their arrival times."""
 
     def __init__(self, stage: Stage, name: str, *command: str):
         self.name, self.changed = name, threading.Condition()
@@ -59,7 +59,7 @@ class Actor:
                     self.changed.notify_all()
 
     def write(self, fields: dict[str, Any]) -> float:
-        """Hands the process one line of JSON, and returns when that was."""
+        """Writes one line of JSON to the process, and returns the time."""
         at = time.monotonic()
         assert self.process.stdin
         self.process.stdin.write(json.dumps(fields) + "\n")
@@ -67,7 +67,7 @@ class Actor:
         return at
 
     def expect(self, what: str, test: Callable[[Line], bool], after: int = 0) -> Line:
-        """The first line from number `after` on that passes; waits for it."""
+        """Waits for the first line from number `after` on that passes, and returns it."""
         deadline, seen = time.monotonic() + LIMIT_SECONDS, after
         with self.changed:
             while True:
@@ -92,7 +92,7 @@ class Actor:
 
 
 class Stage:
-    """The folder of this run, its processes, and what is printed of them."""
+    """The folder of this run, its processes, and their printed report."""
 
     def __init__(self, bin_path: str, folder: str):
         self.bin, self.folder = Path(bin_path).resolve(), Path(folder)
@@ -117,12 +117,12 @@ class Stage:
         return actor
 
     def run(self, *arguments: str, code: int = 0) -> tuple[float, str]:
-        """Runs `bindpeer` to its end, as in a shell; returns when it was started and what it said."""
+        """Runs `bindpeer` to its end, as in a shell; returns the start time and the output."""
         self.show("shell", "$ bindpeer " + " ".join(arguments))
         return self._run("shell", [str(self.bin / "bindpeer"), *arguments], code)
 
     def entry(self) -> dict[str, str]:
-        """How one comes in to the running hub's pages: `url`, good once, `address`, `token`. None of it is printed."""
+        """The access to the running hub's pages: `url` (works once), `address`, `token`. Nothing of it is printed."""
         done = subprocess.run(
             [self.bin / "bindhub", "web", "--json"], env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
@@ -131,7 +131,7 @@ class Stage:
         return json.loads(done.stdout)
 
     def run_python(self, python: str, *arguments: str) -> tuple[float, str]:
-        """Runs the peer that is one Python file."""
+        """Runs the Python peer."""
         peer = Path(__file__).resolve().parent.parent / "python" / "bindpeer.py"
         self.show("python", "$ python3 Examples/python/bindpeer.py " + " ".join(arguments))
         return self._run("python", [python, str(peer), *arguments], 0)

@@ -1,4 +1,4 @@
-"""The steps of scripts/demo: lets processes write, and checks that each saw what it should have seen."""
+"""The steps of scripts/demo: processes write, and each step checks what the other processes see."""
 
 from __future__ import annotations
 

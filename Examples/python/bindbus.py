@@ -1,4 +1,4 @@
-"""A Bindbus peer, written from docs/reference/protocol.md: one model, read, followed and written. Needs pyzmq."""
+"""A Bindbus peer, written from docs/reference/protocol.md: reads, follows and writes one model. Needs pyzmq."""
 import hashlib, json, math, os, random, struct, sys, time, zmq
 
 ABSENT, ENDS = 0xFFFFFFFF, {1: "committed", 2: "unchanged", 3: "refused", 4: "conflict", 5: "expired", 6: "unknown"}
@@ -17,7 +17,7 @@ class Reader:  # takes the little-endian pieces of a message off its front
     def value(self): return None if (length := self("I")) == ABSENT else self(f"{length}s")
 
 class Peer:
-    """One model, followed through lost messages, cut connections and new lives of the hub; `observer` gets it."""
+    """Follows one model through lost messages, cut connections and restarts of the hub, and calls `observer`."""
     def __init__(self, address, model, observer):
         self.address, self.model, self.observer, self.context = address, model, observer, zmq.Context()
         self.secret, self.sockets, self.pause = os.urandom(16), (), 0.05

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`get`, `set` and `watch` from a shell, around the peer in bindbus.py: one JSON object a line."""
+"""`get`, `set` and `watch` from a shell, with the peer of bindbus.py: one JSON object per line."""
 import argparse, json, math, os, sys, tempfile, time
 from bindbus import Peer
 
@@ -20,7 +20,7 @@ def main():
     parser = Parser(description="A Bindbus peer in Python.")
     parser.add_argument("--hub", default=default_hub(), help="its address (%(default)s)")
     parser.add_argument("--timeout", type=float, default=5, help="seconds to wait for the hub and the outcome")
-    parser.add_argument("--for", dest="span", type=float, default=math.inf, help="end a watch after so many seconds")
+    parser.add_argument("--for", dest="span", type=float, default=math.inf, help="end after this number of seconds")
     parser.add_argument("verb", choices=["get", "set", "watch"])
     parser.add_argument("model")
     parser.add_argument("fields", nargs="*", metavar="FIELD=JSON")

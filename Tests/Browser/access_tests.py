@@ -1,4 +1,4 @@
-"""The pages for whoever cannot see, cannot use a mouse, has little room, or wants nothing to move."""
+"""Accessibility of the pages: names and roles, keyboard, contrast, narrow screens, reduced motion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WALK_LIMIT = 200
 
 
 def opened(stand: Stand, path: str, **options: Any) -> Tab:
-    """A page with a model in it; of the dashboard the model is chosen, and its controls can be used."""
+    """Opens a page with a model; in the dashboard, selects the model and enables its controls."""
     if not stand.url:
         stand.serve(EXAMPLES)
         lively(stand)
@@ -64,7 +64,7 @@ def names_and_roles(path: str) -> Callable[[Stand], None]:
 
 
 def operate(tab: Tab, focus: dict[str, Any]) -> str | None:
-    """Uses the focused control with the keyboard; returns what it did not do."""
+    """Operates the focused control with the keyboard; returns the action that failed."""
     keys = {"checkbox": ["Space"], "range": ["ArrowRight", "ArrowLeft"], "select": ["ArrowDown", "ArrowUp"],
             "number": ["ArrowUp", "ArrowDown"], "text": ["a"], "search": ["a"], "textarea": ["a"]}
     if focus["kind"] not in keys or focus["isReadOnly"]:
@@ -111,7 +111,7 @@ def keyboard(path: str) -> Callable[[Stand], None]:
 
 
 def looks(path: str) -> Callable[[Stand], None]:
-    """Contrast in both schemes, room for 320 px, and that nothing moves by itself where less motion is asked for."""
+    """Checks contrast in both color schemes, a width of 320 px, and that nothing moves under reduced motion."""
     def run(stand: Stand) -> None:
         tab = opened(stand, path, reduced_motion="reduce", color_scheme="light")
         for scheme in ("light", "dark"):
@@ -150,7 +150,7 @@ def tree(tab: Tab) -> str:
 
 
 def check_tree(stand: Stand, path: str, name: str) -> None:
-    """What the page tells is soon as it is stored. It is stored as it is once nothing has changed for some seconds."""
+    """Compares the accessibility tree with the stored snapshot. A new snapshot is written once the page is stable."""
     tab = opened(stand, path, viewport={"width": 1440, "height": 900})
     file = STORED / f"{name}.txt"
     if os.environ.get("BINDBUS_WRITE_SNAPSHOTS"):

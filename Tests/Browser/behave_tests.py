@@ -1,4 +1,4 @@
-"""The scripts of docs/reference/vectors/behave, played with bind.js. Needs no hub: the gateway is in behave.js."""
+"""Plays the scripts of docs/reference/vectors/behave with bind.js. Needs no hub: behave.js is the gateway."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE = "http://bindbus.test/"
 
 
 def blank(stand: Stand, models: dict[str, list[str]]) -> Any:
-    """A page with nothing but bind.js and a control for each field, on a clock of its own."""
+    """A page that contains only bind.js and a control for each field, with a simulated clock."""
     rows = "".join(
         f'<section data-model="{model}">'
         + "".join(f'<label>{field} <input data-bind="{field}"></label>' for field in fields) + "</section>"
@@ -65,7 +65,7 @@ def test_every_script_says_its_own_name(stand: Stand) -> None:
 
 
 def attempts(stand: Stand) -> list[float]:
-    """When a page without a gateway tried to connect, in milliseconds of its clock, in its first minute."""
+    """The times of the connection attempts of a page without a gateway, in its first minute, in milliseconds."""
     context, page = blank(stand, {"lamp": ["level"]})
     try:
         return page.evaluate("async () => { await behave.pass(60000); return behave.gateway.attempts }")

@@ -1,4 +1,4 @@
-"""Nothing to complain about: no error on the console, nothing that the policy had to stop, nothing from elsewhere."""
+"""No page logs a console error, violates its content security policy, or requests another origin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lively(stand: Stand) -> None:
 
 
 def use(tab: Tab) -> None:
-    """Touches every control that a person could: what only fails when it is used should fail here."""
+    """Operates every control, so that faults that appear only in use are found."""
     for control in tab.page.locator("input:visible:enabled, select:visible:enabled, textarea:visible:enabled").all():
         kind = control.evaluate("(one) => one.localName === 'input' ? one.type : one.localName")
         if kind in ("checkbox", "radio"):
@@ -70,7 +70,7 @@ def made() -> dict[str, Callable[[Stand], None]]:
 
 
 def test_the_policy_stops_what_a_page_should_not_do(stand: Stand) -> None:
-    """That the other tests would see a breach."""
+    """Proves that the other tests detect a violation."""
     tab = stand.tab().live()
     tab.eval("""() => {
         const script = document.createElement("script");

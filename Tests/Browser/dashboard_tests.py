@@ -1,4 +1,4 @@
-"""The log of the dashboard beside fast writers and many models, and how a commit is taken back."""
+"""The log of the dashboard with fast writers and many models, and reverting a commit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def opened(stand: Stand, model: str | None = None, script: Path | None = None, *
 
 
 def logged(tab: Tab, *words: str) -> str:
-    """Waits for a row of the log with these words, and returns it."""
+    """Waits for a row of the log that contains these words, and returns it."""
     return tab.until(f"{words} in the log", """(words) => [...document.querySelectorAll('#log li')]
         .map((one) => one.textContent).find((text) => words.every((word) => text.includes(word)))""", list(words))
 
@@ -132,7 +132,7 @@ def test_revert_asks_in_place_does_what_it_asked_and_can_be_undone(stand: Stand)
     stand.serve()
     stand.set("kiosk.greeting=hello", "kiosk.open=true")
     tab = opened(stand, "kiosk")
-    stand.set("kiosk.greeting=seen")      # From here on it is followed for the log, too.
+    stand.set("kiosk.greeting=seen")      # From here on the page follows it for the log, too.
     logged(tab, "greeting", "seen")
     tab.page.locator("#clear-log").click()
     stand.set("kiosk.greeting=bye")
@@ -236,7 +236,7 @@ def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Sta
     state = {"count": 0}
 
     def heartbeats(count: int) -> Any:
-        """Whether so many reports of the hub have come, with a commit between any two looks."""
+        """Whether this number of hub reports has arrived, with a commit before each check."""
         state["count"] += 1
         writer.write({"x": state["count"]})
         return tab.eval("""(count) => ear.received.filter(one => one.kind === 'commits' && one.model === '@hub').length

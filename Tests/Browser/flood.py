@@ -1,7 +1,7 @@
-"""A peer that writes as fast as the hub takes it: flood.py HUB MODEL FIRST COUNT.
+"""A peer that writes as fast as the hub accepts: flood.py HUB MODEL FIRST COUNT.
 
-It stands on the Python peer, which needs pyzmq, so it is a process of its own. Its proposals go in groups; each is a
-commit of 1 kB in one of 1,000 fields.
+It uses the Python peer, which needs pyzmq, and therefore runs in a separate process. It sends proposals in groups; each
+is a commit of 1 kB to one of 1,000 fields.
 """
 
 from __future__ import annotations

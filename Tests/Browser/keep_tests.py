@@ -1,4 +1,4 @@
-"""What is not confirmed yet, and what is half typed, outlives a reload."""
+"""Unconfirmed writes and unfinished input survive a reload."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The way between one tab and the gateway: a SOCKS proxy of the tab's own, which can be cut, held and healed.
+"""The connection between one tab and the gateway: a SOCKS proxy per tab, which a test can cut, hold and heal.
 
-A proxy leaves Host, Origin and cookies as they are, so the gateway sees an ordinary browser; and what the tab asked for
-beyond the gateway would be seen here.
+A proxy does not change Host, Origin and cookies, so the gateway sees an ordinary browser. The proxy also records
+requests to addresses other than the gateway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 
 class Link:
-    """Listens on a port of its own until `end`. `asked` holds every address that the tab wanted to reach."""
+    """Listens on a separate port until `end`. `asked` contains every address that the tab requested."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -42,11 +42,11 @@ class Link:
             self._cut = False
 
     def hold_up(self) -> None:
-        """From now on nothing that the tab says arrives, until `release`."""
+        """Holds back all data from the tab until `release`."""
         self._up.clear()
 
     def hold_down(self) -> None:
-        """From now on nothing that the gateway says arrives, until `release`."""
+        """Holds back all data from the gateway until `release`."""
         self._down.clear()
 
     def release(self) -> None:

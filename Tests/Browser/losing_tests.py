@@ -1,4 +1,4 @@
-"""What a lost link costs: nothing that was written, and no one's nerves. Rules 6, 7 and 11 of the page."""
+"""A lost link loses no write and does not disturb the user. Rules 6, 7 and 11 of the page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LIGHT = "() => document.querySelector('[data-light]').textContent"
 
 
 def lose(tab: Tab) -> None:
-    """Cuts the tab's link, and waits until the page says so."""
+    """Cuts the tab's link, and waits until the page shows it."""
     tab.link.cut()
     tab.lights("offline")
 
 
 def find(tab: Tab) -> None:
-    """Heals the link; a browser that is told that it is online again looks at once."""
+    """Heals the link and sends the `online` event, on which the page reconnects immediately."""
     tab.link.heal()
     tab.eval("() => window.dispatchEvent(new Event('online'))")
     tab.until("the light of a link that is there", "() => ear.lights() !== 'offline'")

@@ -1,4 +1,4 @@
-"""Many who write at once: tabs, a terminal and a peer in another language end with the same."""
+"""Tabs, a terminal and a peer in another language write concurrently and converge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VALUES = "(fields) => Object.fromEntries(fields.map((field) => [field, bind.mode
 
 
 def agree(stand: Stand, tabs: list[Tab]) -> dict[str, Any]:
-    """Waits until hub, tabs and the Python peer show the same and nothing is unconfirmed; returns what."""
+    """Waits until hub, tabs and the Python peer show the same values, all confirmed; returns the values."""
     for tab in tabs:
         tab.until("no unconfirmed write", """() => ear.lights() === "live"
             && !document.querySelector("[data-bind][data-state]")""")

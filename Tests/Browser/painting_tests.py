@@ -1,4 +1,4 @@
-"""Rule 10 of the page: one repaint per frame, and none in a tab that nobody sees."""
+"""Rule 10 of the page: one repaint per frame, and none in a hidden tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser writes its pictures quickly, not small: the same picture in fewer bytes."""
+"""Recompresses a browser's screenshot: the same picture in fewer bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def smaller(picture: bytes) -> bytes:
-    """Of a picture of 8 bits a channel, without interlacing: the same without what is not needed, packed as well as
-    zlib can. Screens are flat, so rows pack best as they are, without PNG's filters."""
+    """Recompresses a picture of 8 bits per channel, without interlacing: drops optional chunks and uses zlib's best
+    level. Screenshots have flat areas, so rows compress best without PNG's filters."""
     chunks = list(_chunks(picture))
     header = next(data for kind, data in chunks if kind == b"IHDR")
     width, height, depth, colour, _, _, interlace = struct.unpack(">IIBBBBB", header)
@@ -37,7 +37,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _unfiltered(data: bytes, width: int, step: int) -> list[bytes]:
-    """The rows of a picture, each byte as it was before it was told by its neighbours left, above and in the corner."""
+    """Returns the rows of a picture with PNG's filters (left, up, average, Paeth) undone."""
     length = width * step
     above, rows = bytearray(length), []
     for start in range(0, len(data), length + 1):

@@ -21,7 +21,7 @@ from playwright.sync_api import Error, sync_playwright  # noqa: E402
 
 from stand import Failed, Stand  # noqa: E402
 
-# What a fresh profile would do by itself is switched off: it costs time, and would ask for other origins.
+# Switches off background work of a fresh profile: it costs time, and requests other origins.
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run",
          "--disable-sync",
          "--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication"]
@@ -34,7 +34,7 @@ class Test(NamedTuple):
 
 
 def collect(pattern: str | None) -> list[Test]:
-    """Every function `test_…` of every file `…_tests.py`, in the order of the text; and what their files make."""
+    """Every function `test_…` of every file `…_tests.py`, in source order, and the tests that these files generate."""
     tests: list[Test] = []
     for path in sorted(HERE.glob("*_tests.py")):
         module = importlib.import_module(path.stem)
@@ -50,7 +50,7 @@ def late(*_: Any) -> None:
 
 
 def play(test: Test, stand: Stand) -> str | None:
-    """Nothing, or why the test failed, with all that was said in it."""
+    """Returns nothing, or why the test failed, with all messages of the test."""
     try:
         signal.alarm(LONGEST_SECONDS)
         test.run(stand)

@@ -1,4 +1,4 @@
-"""The pictures of Tests/Browser/screenshots: a hub with models that move, seen in a browser."""
+"""Takes the pictures for Tests/Browser/screenshots: a hub with changing models, in a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIOSK = {
 
 
 def furnish(stand: Stand) -> Actor:
-    """Models as somebody might have them, and a peer that moves some of them."""
+    """Writes realistic models, and starts a peer that changes some of them."""
     banners = {"kiosk-1": "Good morning", "kiosk-2": "Two for one until noon", "kiosk-3": "Back at five"}
     for name, banner in banners.items():
         stand.describe(f"shop/{name}", **KIOSK)
@@ -43,7 +43,7 @@ def furnish(stand: Stand) -> Actor:
 
 
 def move(sensor: Actor, tab: Tab, first: int, last: int) -> None:
-    """Readings as a sensor has them, some each second: the plots need a history."""
+    """Writes sensor readings, some per second: the plots need a history."""
     for step in range(first, last):
         warmth = 21 + 3 * math.sin(step / 9) + 0.4 * math.sin(step * 2.3)
         reading = {"temperature": round(warmth, 1), "visitors": 118 + step // 4}

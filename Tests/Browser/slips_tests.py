@@ -1,4 +1,4 @@
-"""What is shown beside controls: meters and names; and what a page's author mistyped, which the console tells."""
+"""Meters and names beside controls; and typing errors of a page's author, which the console reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tab that stops costs the hub nothing, and nobody else notices."""
+"""A stalled tab costs the hub no memory, and does not affect other tabs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLAT = 32 * 1024 * 1024
 
 
 def renderers(stand: Stand) -> set[int]:
-    """The processes in which the browser's tabs live."""
+    """The processes of the browser's tabs."""
     session = stand.browser.new_browser_cdp_session()
     found = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
@@ -23,7 +23,7 @@ def renderers(stand: Stand) -> set[int]:
 
 
 def flood(stand: Stand, first: int, count: int) -> None:
-    """So many commits of 1 kB, by a process of its own; the last of them sets `last` to its number."""
+    """This number of commits of 1 kB, by a separate process; the last commit sets `last` to its number."""
     command = [os.environ.get("BINDBUS_PYTHON", "python3"), str(ROOT / "Tests/Browser/flood.py")]
     done = subprocess.run([*command, stand.address, "many", str(first), str(count)], capture_output=True, text=True,
                           check=False)

@@ -1,4 +1,4 @@
-"""What a test stands on: a hub with its gateway, processes beside it, and tabs of the one browser."""
+"""The environment of a test: a hub with its gateway, other processes, and tabs of one browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLL_MILLISECONDS = 10.0
 
 
 def expect(holds: bool, words: Any) -> None:
-    """As `assert`, and also where Python leaves assertions out."""
+    """Like `assert`, but not disabled by `python -O`."""
     if not holds:
         raise Failed(str(words))
 
@@ -37,7 +37,7 @@ def same(found: Any, wanted: Any, what: str = "") -> None:
 
 
 def eventually(what: str, look: Callable[[], Any], pause: Callable[[], Any] = lambda: time.sleep(0.01)) -> Any:
-    """What `look` returns as soon as that is true; fails after the limit, and says what was there last."""
+    """Returns the result of `look` as soon as it is true; fails after the limit, with the last result."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         found = look()
@@ -49,7 +49,7 @@ def eventually(what: str, look: Callable[[], Any], pause: Callable[[], Any] = la
 
 
 class Tab:
-    """One tab in a context of its own, behind a link of its own. `complaints`: what it should not have had to say."""
+    """One tab with its own browser context and its own link. `complaints`: console messages that should not occur."""
 
     def __init__(self, stand: Stand, path: str | None, script: Path | None = None, **options: Any):
         self.link = Link()
@@ -85,7 +85,7 @@ class Tab:
         dialog.accept() if self.accepts else dialog.dismiss()
 
     def live(self) -> Tab:
-        """Waits for the welcome, and until every model of the page has been caught up with."""
+        """Waits for the welcome, and for the catch-up of every model of the page."""
         self.eval("() => { bind.ready.then(() => { window.isReady = true; }); }")
         self.until("the welcome", "() => window.isReady")
         self.until("an answer to every join", """() => {
@@ -101,7 +101,7 @@ class Tab:
         return self.page.evaluate(script, argument)
 
     def until(self, what: str, script: str, argument: Any = None) -> Any:
-        """What the script returns as soon as that is true."""
+        """Returns the result of the script as soon as it is true."""
         try:
             return eventually(what, lambda: self.page.evaluate(script, argument),
                               lambda: self.page.wait_for_timeout(POLL_MILLISECONDS))
@@ -109,7 +109,7 @@ class Tab:
             raise Failed(f"{failed}; {self.picture()}") from None
 
     def picture(self) -> str:
-        """Where the page stands, in a line, for whoever reads a failure."""
+        """The state of the page in one line, for the message of a failure."""
         try:
             return self.page.evaluate("""() => "bound: " + [...document.querySelectorAll("[data-bind]")].slice(0, 12)
                 .map((one) => `${one.dataset.bind}=${JSON.stringify(one.value ?? one.textContent)}`
@@ -121,7 +121,7 @@ class Tab:
         return self.page.evaluate("([model, field]) => bind.model(model).get(field)", [model, field])
 
     def shows(self, model: str, field: str, value: Any) -> None:
-        """Waits until the page has this value; what the browser cannot say in JSON is compared as text."""
+        """Waits until the page has this value; values that are not JSON are compared as text."""
         self.until(f"{model}.{field} = {value!r}",
                    "([model, field, text]) => JSON.stringify(bind.model(model).get(field)) === text",
                    [model, field, json.dumps(value, ensure_ascii=False, separators=(",", ":"))])
@@ -131,7 +131,7 @@ class Tab:
         return [one for one in all_ if field is None or any(field == row[1] for row in one["operations"])]
 
     def lights(self, *wanted: str) -> None:
-        """Waits until the lights of the page's links stand so."""
+        """Waits until the lights of the page's links have this state."""
         self.until(f"the lights {wanted}", "(wanted) => ear.lights() === wanted", ",".join(wanted))
 
     def state(self, selector: str, wanted: str | None) -> None:
@@ -146,7 +146,7 @@ class Tab:
 
 
 class Stand(Stage):
-    """A test's folder, hub, processes and tabs; all of it ends with `end`."""
+    """The folder, hub, processes and tabs of a test; `end` ends all of them."""
 
     def __init__(self, bin_path: str, browser: Browser):
         super().__init__(bin_path, tempfile.mkdtemp(prefix="bindbus-browser-"))
@@ -161,7 +161,7 @@ class Stand(Stage):
         self.shown.append(f"{name:<8} {text}")
 
     def log(self, words: str) -> None:
-        """A line for whoever runs the tests: something measured."""
+        """Prints a measured figure."""
         self.words.append(words)
 
     def serve(self, pages: Path = PAGES, *options: str) -> Actor:
@@ -188,7 +188,7 @@ class Stand(Stage):
         return self.run("set", *assignments, code=code)[1]
 
     def get(self, model: str) -> dict[str, Any]:
-        """What the hub has of a model: `version`, `values`, and with it the meta of each field."""
+        """The hub's state of a model: `version`, `values`, and on request the metadata of each field."""
         done = subprocess.run(
             [self.bin / "bindpeer", "get", model, "--json", "--meta"], env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
@@ -201,14 +201,14 @@ class Stand(Stage):
         self.set(f"{model}.@description:=" + json.dumps({"fields": fields}))
 
     def committed(self, model: str, field: str, value: Any) -> dict[str, Any]:
-        """Waits until the hub has this value, and returns the model then."""
+        """Waits until the hub has this value, and returns the model."""
         def look() -> Any:
             there = self.get(model)
             return there if there.get("values", {}).get(field) == value else None
         return eventually(f"committed {model}.{field} = {value!r}", look, self.breathe)
 
     def python(self, *arguments: str) -> dict[str, Any]:
-        """The peer in Python, run to its end."""
+        """Runs the Python peer to its end."""
         done = subprocess.run(
             [os.environ.get("BINDBUS_PYTHON", "python3"), str(ROOT / "Examples/python/bindpeer.py"), *arguments],
             env=self.environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
@@ -216,14 +216,14 @@ class Stand(Stage):
         return json.loads(done.stdout)
 
     def breathe(self) -> None:
-        """Lets the browser's news in while something else is waited for."""
+        """Processes the browser's events while the test waits for something else."""
         if self.tabs:
             self.tabs[0].page.wait_for_timeout(POLL_MILLISECONDS)
         else:
             time.sleep(POLL_MILLISECONDS / 1000)
 
     def hub_memory(self) -> int:
-        """What the hub's process has in memory, in bytes."""
+        """The resident memory of the hub's process, in bytes."""
         assert self.hub
         status = Path(f"/proc/{self.hub.process.pid}/status").read_text(encoding="ascii")
         found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)

@@ -1,6 +1,6 @@
-"""Several who type into one text at the same time: what each typed is there, once, and nobody's caret goes astray.
+"""Several users type into one text at the same time: each typed letter appears once, and no caret moves wrongly.
 
-BINDBUS_TYPING_SECONDS says how long the four type (10).
+BINDBUS_TYPING_SECONDS sets how long the four users type (10).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VALUE = "() => document.getElementById('text').value"
 
 
 def letters(first: int, count: int = COUNT) -> str:
-    """So many letters, each another one."""
+    """This number of letters, all different."""
     return "".join(chr(first + number) for number in range(count))
 
 
@@ -85,7 +85,7 @@ def test_what_others_put_in_during_a_composition_stays(stand: Stand) -> None:
 
 
 class Terminal(threading.Thread):
-    """Edits the text with `bindpeer get` and `bindpeer set`, as fast as that goes."""
+    """Edits the text with `bindpeer get` and `bindpeer set`, as fast as possible."""
 
     def __init__(self, stand: Stand, text: str):
         super().__init__(daemon=True)
@@ -112,7 +112,7 @@ class Terminal(threading.Thread):
 
 
 def compose(tab: Tab) -> str:
-    """Two letters that are composed while the others go on."""
+    """Composes two letters while the other users continue to type."""
     person = tab.context.new_cdp_session(tab.page)
     tab.eval("() => { typist.isResting = true; }")
     person.send("Input.imeSetComposition", {"text": "ゐ", "selectionStart": 1, "selectionEnd": 1})
@@ -175,7 +175,7 @@ def wait_long(stand: Stand, what: str, look: Any) -> None:
 
 
 def agreed(stand: Stand, tabs: list[Tab], typist: Any) -> str | None:
-    """The text, if all four show the same."""
+    """The text if all four show the same text, else None."""
     count = len(typist.lines)
     write(typist, "look")
     typed = typist.expect("its text", lambda line: "text" in line.json, count).json["text"]

@@ -1,4 +1,4 @@
-"""What a person who types must not notice: that others write, that the own writes come back, how letters are made.
+"""Typing is not disturbed by other writers, by the echo of own writes, or by an input method.
 
 Rules 1, 4 and 9 of the page.
 """
@@ -17,7 +17,7 @@ SELECTED = """(id) => {
 
 
 def typed(stand: Stand, selector: str = "#name", text: str = "hello world") -> Tab:
-    """A tab whose control holds this text, committed, with the focus in it."""
+    """A tab whose focused control contains this text, committed."""
     tab = stand.tab().live()
     tab.page.click(selector)
     tab.page.keyboard.type(text)

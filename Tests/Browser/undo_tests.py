@@ -1,4 +1,4 @@
-"""What was typed can be taken back although others have written since, and what they wrote stays."""
+"""Undo reverts what the user typed although other peers have written since, and keeps their changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values may be, how they are typed, and what of them no hub could read."""
+"""Which values fields accept, how users type them, and which values no hub can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard beside many models and many fields: what it follows, shows and draws; and its small things."""
+"""The dashboard with many models and fields: joins, rows, plots and details."""
 
 from __future__ import annotations
 

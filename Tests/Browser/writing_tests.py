@@ -1,4 +1,4 @@
-"""What becomes of what a person writes: rules 2, 3, 5 and 8 of the page."""
+"""The outcomes of writes by a user: rules 2, 3, 5 and 8 of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DESCRIPTION = """(id) => {
 
 
 def drag(tab: Tab, values: list[int]) -> None:
-    """Moves the slider as a person does: an input event for each value."""
+    """Moves the slider as a user does: one input event per value."""
     for value in values:
         tab.page.evaluate("""(value) => {
             const slider = document.getElementById("level");
@@ -27,7 +27,7 @@ def drag(tab: Tab, values: list[int]) -> None:
 
 
 def together(proposals: list[dict[str, Any]]) -> int:
-    """The most proposals that were in flight at the same time."""
+    """The maximum number of proposals in flight at the same time."""
     ends = [(one["decided"], -1) for one in proposals if one["decided"]]
     moments = sorted([(one["at"], 1) for one in proposals] + ends)
     most = now = 0
@@ -71,7 +71,7 @@ def test_rule_3_a_field_with_an_unconfirmed_write_is_not_moved_by_others(stand: 
 
 
 def refused(stand: Stand) -> Tab:
-    """A tab whose write was refused: the rule for the field reached the hub just before, and the page just after."""
+    """A tab with a refused write: the rule of its field reaches the hub just before it, and the page just after."""
     tab = stand.tab().live()
     tab.page.fill("#code", "blue")
     stand.committed("lamp", "code", "blue")

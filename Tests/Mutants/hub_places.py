@@ -1,4 +1,4 @@
-"""Where mutants of the hub are planted."""
+"""Places of the mutants of the hub."""
 
 from place import Place
 

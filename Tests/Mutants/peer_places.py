@@ -1,4 +1,4 @@
-"""Where mutants of the peer are planted, and of what both sides share."""
+"""Places of the mutants of the peer, and of the code that both sides share."""
 
 from place import Place
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """`put` goes `how` ("before", "after", "instead of") the lines of `text`, which stand in `function` of `file`."""
+    """Inserts `put` before, after or instead of (`how`) the lines `text` in `function` of `file`."""
 
     file: str
     function: str

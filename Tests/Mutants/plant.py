@@ -2,13 +2,13 @@
 """Copies the sources to a folder and plants the mutants of mutants.py there, each behind `if Mutant.isOn(.name)`.
 
 usage: Tests/Mutants/plant.py FOLDER
-       Tests/Mutants/plant.py --check     only looks whether every place is there, once
+       Tests/Mutants/plant.py --check     only checks that every place exists exactly once
 
-What is shipped has no mutant in it: only the copy does. A place is a file, a function and a line or more in it, which
-must be there exactly once; how they are broken into lines does not matter. A file that did not change is not written
-again, so that a build of the copy builds little.
+The shipped sources contain no mutants; only the copy does. A place is a file, a function and one or more lines in it,
+which must occur exactly once; line breaks do not matter. An unchanged file is not written again, so that a build of the
+copy is incremental.
 
-exit: 0 planted · 1 a place is gone, is there twice, or a mutant has no place · 64 usage
+exit: 0 success · 1 a place is missing or ambiguous, or a mutant has no place · 64 usage
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from place import Place  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Package.swift", "Sources", "Tests", "Examples")
-# The enum that all plants name, in the module that both machines import.
+# The enum that all mutants use, in the module that both state machines import.
 ENUM = "Sources/BindingProtocol/Mutant.swift"
 
 _DECLARATION = re.compile(
@@ -40,11 +40,11 @@ _DECLARATION = re.compile(
 
 
 class Misplaced(Exception):
-    """A place that is not there exactly once."""
+    """A place that does not exist exactly once."""
 
 
 def planted(text: str, place: Place) -> str:
-    """The text with the mutant at its place."""
+    """Returns the text with the mutant inserted at its place."""
     found = []
     for start, end in _scopes(text, place.function):
         words = re.escape(place.text.strip())
@@ -67,7 +67,7 @@ def planted(text: str, place: Place) -> str:
 
 
 def _scopes(text: str, function: str) -> list[tuple[int, int]]:
-    """Where functions of this name begin and end; the whole text where none is named."""
+    """The ranges of the functions with this name; the whole text if no function is named."""
     if not function:
         return [(0, len(text))]
     starts = list(_DECLARATION.finditer(text))
@@ -100,7 +100,7 @@ def enum_text() -> str:
 
 
 def mutated() -> dict[str, str]:
-    """Every file that has a mutant in the copy, with its text there."""
+    """All files of the copy that contain a mutant, with their texts."""
     places = [*HUB_PLACES, *PEER_PLACES]
     named = {name for place in places for name in re.findall(r"Mutant\.isOn\(\.(\w+)\)", place.put)}
     # What only the simulation does stands there, under the compiler's condition.

@@ -1,4 +1,4 @@
-"""Citations: a rule, a section or a document that a comment names is there."""
+"""Citations: every rule, section and document that a comment cites exists."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def check(tree: Tree) -> Iterator[Finding]:
                 rule, section, document = match.groups()
                 if document:
                     if tree.file(document) is None:
-                        yield Finding(file.path, number, "citation", f"there is no {document}")
+                        yield Finding(file.path, number, "citation", f"{document} does not exist")
                 elif (rule or section) not in known:
                     place = f"{PROTOCOL} has no section {section}" if section else f"{RULES} has no {rule}"
                     yield Finding(file.path, number, "citation", place)
 
 
 def _words(file: SourceFile) -> list[str]:
-    """Line by line what people read: comments of Swift, and the names of tests; the table of mutants."""
+    """The lines to check: comments of Swift files, names of tests, and the table of mutants."""
     if file.path == "Tests/Mutants/mutants.py":
         return file.lines
     if not file.is_swift:

@@ -1,4 +1,4 @@
-"""Types: how much one stores, and in how many files one is extended."""
+"""Types: the number of stored properties, and of files with extensions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tree import Finding, SourceFile, Tree
 
 MOST_STORED, MOST_EXTENSIONS = 15, 3
 
-# Plain records: what is set, counted or bounded, side by side.
+# Plain records: options, counters and limits.
 RECORDS = {
     "FaultProfile", "HubCounters", "HubMachineConfiguration", "Limits", "ProposalCursor", "SessionCounters",
     "WebLimits",
 }
 
-# What is still too large, and how large. A type that has shrunk is lowered here; none is added.
+# Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
 STORED = {
     "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "ModelLog": 40,
     "PeerRuntime.State": 21, "PeerSocketLoop": 16, "Pending": 25, "SQLiteStore": 24, "ScalePeer": 17,
@@ -37,7 +37,7 @@ _PROPERTY = re.compile(
 
 
 class Body(NamedTuple):
-    """A type or an extension, and where its braces stand."""
+    """A type or an extension, and the positions of its braces."""
 
     kind: str
     name: str
@@ -61,12 +61,12 @@ def check(tree: Tree) -> Iterator[Finding]:
     for (module, name), found in sorted(extended.items(), key=lambda entry: entry[0][1]):
         if own := declared.get((module, name)):
             files = {body.file.path for body in found} - {own.file.path}
-            cure = "make a type of what one of them is about"
+            cure = "move the subject of one extension into a type"
             yield from _check_count(own, len(files), MOST_EXTENSIONS, EXTENDED, "files extend it", cure)
 
 
 def bodies(file: SourceFile) -> Iterator[Body]:
-    """The types and extensions of a file; a nested type has the names of all that it stands in."""
+    """The types and extensions of a file; the name of a nested type includes its outer types."""
     around: list[Body] = []
     for match in _TYPE.finditer(file.code):
         start = match.end() - 1
@@ -78,11 +78,11 @@ def bodies(file: SourceFile) -> Iterator[Body]:
 
 
 def stored(body: Body) -> int:
-    """How many properties an instance stores."""
+    """The number of stored properties of an instance."""
     count = 0
     for match in _PROPERTY.finditer(_outermost(body.file.code[body.start + 1 : body.end])):
         modifiers, rest = match.group(1).split(), match.group(2)
-        # What is computed has braces where its type ends; `didSet` only watches.
+        # A computed property has braces after its type; `didSet` and `willSet` keep it stored.
         if "static" in modifiers or ("{" in rest.split("=")[0] and "didSet" not in rest):
             continue
         count += rest[: rest.index(")")].count(",") + 1 if rest.startswith("(") else 1
@@ -91,20 +91,20 @@ def stored(body: Body) -> int:
 
 def _check_stored(body: Body) -> Iterator[Finding]:
     if body.name not in RECORDS:
-        cure = "make a type of what belongs together"
+        cure = "move properties that belong together into a type"
         yield from _check_count(body, stored(body), MOST_STORED, STORED, "stored properties", cure)
 
 
 def _check_count(body: Body, count: int, most: int, known: dict, what: str, cure: str) -> Iterator[Finding]:
     line = body.file.line_of(body.start)
     if count > max(most, known.get(body.name, 0)):
-        yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what}, {most} at most: {cure}")
+        yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what}, at most {most}: {cure}")
     elif count < known.get(body.name, 0):
         yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what} now: lower it in declarations.py")
 
 
 def _outermost(code: str) -> str:
-    """The code of a body without what stands in further braces, except the words that say that something watches."""
+    """The code of a body without nested braces, except the keywords of property observers."""
     pieces, depth, begun = [], 0, 0
     for match in re.finditer(r"[{}]", code):
         depth += 1 if match.group() == "{" else -1

@@ -1,4 +1,4 @@
-"""Layers: which target may import what, and that Package.swift says the same."""
+"""Layers: the allowed imports of each target, and the same dependencies in Package.swift."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ ALLOWED = {
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
     "bindpeer": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
 }
-# The pure machines: no socket, lock, clock or randomness, so nothing to import but the wire's values.
+# The pure state machines: no socket, lock, clock or randomness; they import only the values of the protocol.
 PURE_FOLDERS = {
     ("BindingHub", "Core"): {"BindingProtocol"},
     ("BindingPeer", "Core"): {"BindingProtocol"},
     ("BindingWeb", "Core"): {"BindingPeer", "BindingProtocol"},
 }
-# What is there for Apple's frameworks: under `canImport`, in a folder of its own.
+# Code for Apple's frameworks: under `canImport`, in a separate folder.
 BRIDGES = {("BindingModel", "Bridges"): {"AppKit", "SwiftUI", "UIKit"}}
 FOUNDATION_ONLY_IN = {"BindingModel": "+Foundation.swift"}
 IN_TESTS = SYSTEM | {"Testing"}
@@ -92,7 +92,7 @@ def check(tree: Tree) -> Iterator[Finding]:
                 yield Finding(file.path, line, "layer", cure)
         if (target.name, room) in PURE_FOLDERS:
             for match in _IMPURE.finditer(file.code):
-                cure = f"{match.group().strip('(')}: time and randomness are arguments of a machine"
+                cure = f"{match.group().strip('(')}: pass time and randomness as arguments of the state machine"
                 yield Finding(file.path, file.line_of(match.start()), "layer", cure)
 
 

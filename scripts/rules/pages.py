@@ -1,4 +1,4 @@
-"""Pages: what the documents name exists, and the project speaks of itself alone."""
+"""Pages: files and links in documents exist, and no text names a machine or a package host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(tree: Tree) -> Iterator[Finding]:
 
 
 def _paths_with_folders(tree: Tree) -> set[str]:
-    """Every file and every folder that holds one."""
+    """Every file, and every folder that contains one."""
     paths = {""}
     for file in tree.files:
         for end in range(1, len(file.parts) + 1):
@@ -52,7 +52,7 @@ def _check_named_files(file: SourceFile, paths: set[str]) -> Iterator[Finding]:
         else:
             continue
         if not exists:
-            cure = f"`{name}` does not exist: correct the name, or take it out"
+            cure = f"`{name}` does not exist: correct the name, or remove it"
             yield Finding(file.path, file.line_of(match.start()), "page", cure)
 
 
@@ -69,12 +69,12 @@ def _check_links(file: SourceFile, paths: set[str]) -> Iterator[Finding]:
             elif step not in ("", "."):
                 steps.append(step)
         if "/".join(steps) not in paths:
-            cure = f"the link to {target} leads nowhere: correct it, or take it out"
+            cure = f"the link to {target} is broken: correct it, or remove it"
             yield Finding(file.path, file.line_of(match.start()), "page", cure)
 
 
 def _check_words(file: SourceFile) -> Iterator[Finding]:
-    rules = [(_MACHINE_PATH, "a path of one person's machine; say it relative to the project")]
+    rules = [(_MACHINE_PATH, "a path of one machine; write it relative to the project")]
     if file.name not in PACKAGE_HOST_ALLOWED_IN:
         rules.append((_PACKAGE_HOST, "no package host is named outside Package.swift"))
     for pattern, cure in rules:

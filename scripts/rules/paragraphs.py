@@ -1,4 +1,4 @@
-"""Paragraphs: Markdown's running text is no wider than code. Tables, code blocks and what cannot be broken may be."""
+"""Paragraphs: Markdown text has the same maximum width as code, except tables, code blocks and unbreakable text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tree import Finding, SourceFile, Tree
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ITEM = re.compile(r"^(\s*(?:[-*+]|\d+\.)\s+)(?=\S)")
 _OTHER = re.compile(r"^\s*(?:\||#|<!--|!\[|\[[^\]]+\]:|---)")
-# What stays together: code, links, and what hangs on them.
+# Unbreakable: code, links, and adjacent punctuation.
 _WORD = re.compile(r"(?:!?\[[^\]\n]*\]\([^)\n]*\)|``[^`\n]+``|`[^`\n]+`|[^\s`\[]|\[|`)+")
-# At the beginning of a line this would be something else than a word.
+# At the beginning of a line this would be Markdown syntax, not a word.
 _STARTS_SOMETHING = re.compile(r"^(?:[-+*#>|]|\d+\.$|```)")
 
 
@@ -36,7 +36,7 @@ def check(tree: Tree) -> Iterator[Finding]:
 
 
 def pages(tree: Tree) -> Iterator[SourceFile]:
-    """The Markdown that people write."""
+    """The Markdown files that people write."""
     for file in tree.files:
         if file.name.endswith(".md") and not file.path.startswith("Benchmarks/results/"):
             yield file
@@ -67,7 +67,7 @@ def _ends_before(line: str, following: str) -> bool:
 
 
 def narrowed(text: str) -> str:
-    """The text with the paragraphs filled that are too wide; all else as it is."""
+    """The text with too wide paragraphs refilled; the rest is unchanged."""
     lines = text.split("\n")
     for paragraph in reversed(list(paragraphs(lines))):
         if any(len(line) > COLUMNS for line in lines[paragraph.start : paragraph.end]):
@@ -76,13 +76,13 @@ def narrowed(text: str) -> str:
 
 
 def filled(lines: list[str], paragraph: Paragraph) -> list[str]:
-    """The paragraph's lines, as full as they may be."""
+    """The lines of the paragraph, filled to the maximum width."""
     own = lines[paragraph.start : paragraph.end]
     ending = "  " if own[-1].endswith("  ") else ""
     words = _WORD.findall(own[0][len(paragraph.first) :] + " " + " ".join(line.strip() for line in own[1:]))
     result = [paragraph.first + words[0]]
     for position, word in enumerate(words[1:], 1):
-        # A word that may not begin a line takes the one before it along.
+        # A word that may not begin a line moves together with the previous one.
         following = words[position + 1] if position + 1 < len(words) else ""
         room = COLUMNS - (len(following) + 1 if _STARTS_SOMETHING.match(following) else 0)
         if len(result[-1]) + 1 + len(word) <= room or _STARTS_SOMETHING.match(word):

@@ -1,4 +1,4 @@
-"""The self-test: plants each breach in a small project and proves that its rule finds it, there and nowhere else."""
+"""The self-test: plants each violation in a small project, and proves that its rule finds exactly this violation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-# Put together here, so that this file does not break the rules it plants.
+# Assembled from parts, so that this file does not violate the rules itself.
 UNFINISHED = "TO" + "DO"
 HOST = "git" + "hub.com/"
 MACHINE = "/wo" + "rk/here"
@@ -32,7 +32,7 @@ let package = Package(
   ])
 """ % HOST
 
-# Everything in here is allowed; some of it looks as if it were not.
+# All of this is allowed; some of it resembles a violation.
 CLEAN = {
     "Package.swift": PACKAGE,
     "README.md": "[rules](docs/rules.md#one), [docs](docs/), [site](https://example.org/a) `[Int](x)`\n"
@@ -73,7 +73,7 @@ let same = first !== second, not = !same, last = list[0]!  // SAFETY: checked in
 
 
 class Plant(NamedTuple):
-    """A file that replaces or joins the clean ones, the rule that it breaks, and the line where that must be found."""
+    """A file to add or replace, the rule that it violates, and the line of the expected finding."""
 
     rule: str
     path: str
@@ -82,7 +82,7 @@ class Plant(NamedTuple):
 
 
 def _hashes(count: int) -> list[str]:
-    """What no compression makes smaller than half."""
+    """Text that compresses to no less than half its size."""
     return [hashlib.sha384(str(number).encode()).hexdigest() for number in range(count)]
 
 
@@ -204,6 +204,6 @@ def prove(findings_in: Callable[[Path], list]) -> int:
             where = f"{plant.path}:{plant.line}: {plant.rule}: {plant.text[:200]!r}" if plant else "nothing"
             print(f"lint --self-test: planted {where}")
             print("  found " + ("nothing" if not found else "\n        ".join(map(str, found))))
-    verdict = f"{wrong} of them judged wrongly" if wrong else "each found, nothing else"
-    print(f"lint --self-test: {len(PLANTS)} breaches planted, {verdict}")
+    verdict = f"{wrong} judged wrongly" if wrong else "all found, nothing else"
+    print(f"lint --self-test: {len(PLANTS)} violations planted, {verdict}")
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""Rooms: the size of files, functions and lines; names that say nothing; markers of unfinished work."""
+"""Sizes of files, functions and lines; names without a subject; markers of unfinished work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from targets import is_tested
 from tree import Finding, SourceFile, Tree
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 300, 70, 120
-# One file on purpose: what counts is what a browser has to fetch, in bytes.
+# Deliberately one file: the limit is the number of bytes that a browser fetches.
 GZIPPED_BYTES = {"bind.js": 14_000}
 CODE_SUFFIXES = (".swift", ".h", ".c", ".sh", ".py", ".js")
 GENERATED = re.compile(r"generated|vectors", re.IGNORECASE)
@@ -33,7 +33,7 @@ def check(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         yield from _check_name(file)
         for match in _MARKER.finditer(file.text):
-            cure = f"'{match.group().strip()}' is left over: do it, or open an issue and take it out"
+            cure = f"'{match.group().strip()}' marks unfinished work: do it, or open an issue and remove the marker"
             yield Finding(file.path, file.line_of(match.start()), "marker", cure)
         if _is_code(file) and not _is_generated(file):
             yield from _check_size(tree, file)
@@ -51,9 +51,9 @@ def _check_size(tree: Tree, file: SourceFile) -> Iterator[Finding]:
     if file.name in GZIPPED_BYTES:
         size = len(gzip.compress(file.text.encode(), 9))
         if size > GZIPPED_BYTES[file.name]:
-            yield Finding(file.path, 1, "size", f"{size} bytes gzipped; {GZIPPED_BYTES[file.name]} at most")
+            yield Finding(file.path, 1, "size", f"{size} bytes gzipped; at most {GZIPPED_BYTES[file.name]}")
     elif len(file.lines) > FILE_LINES:
-        cure = f"{len(file.lines)} lines; give some of it a file of its own ({FILE_LINES} at most)"
+        cure = f"{len(file.lines)} lines; move a part to another file (at most {FILE_LINES})"
         yield Finding(file.path, FILE_LINES + 1, "size", cure)
     for number, line in enumerate(file.lines, 1):
         if len(line) > LINE_COLUMNS:
@@ -67,12 +67,12 @@ def _check_size(tree: Tree, file: SourceFile) -> Iterator[Finding]:
         count = file.code.count("\n", match.start(), end) + 1
         if count > FUNCTION_LINES:
             name = " ".join(match.group().strip(" :").split())
-            cure = f"'{name}' has {count} lines; take it apart ({FUNCTION_LINES} at most)"
+            cure = f"'{name}' has {count} lines; split it (at most {FUNCTION_LINES})"
             yield Finding(file.path, file.line_of(match.start()), "size", cure)
 
 
 def _end_of_body(code: str, place: int) -> int | None:
-    """Where the body ends whose declaration goes on at `place`; None for a declaration without one (in a protocol)."""
+    """The end of the body of the declaration that continues at `place`; None without a body (in a protocol)."""
     depth = 0
     while place < len(code):
         character = code[place]
@@ -91,7 +91,7 @@ def _end_of_body(code: str, place: int) -> int | None:
 
 
 def end_of_block(code: str, place: int) -> int:
-    """Where the block ends whose brace opens at `place`."""
+    """The end of the block whose brace opens at `place`."""
     depth = 0
     for match in re.compile(r"[{}]").finditer(code, place):
         depth += 1 if match.group() == "{" else -1
@@ -111,9 +111,9 @@ def _empty_word(name: str) -> str | None:
 def _check_name(file: SourceFile) -> Iterator[Finding]:
     for part in file.parts:
         if word := _empty_word(part):
-            yield Finding(file.path, 1, "name", f"'{part}': '{word}' says nothing; name it after what it does")
+            yield Finding(file.path, 1, "name", f"'{part}': '{word}' is vague; name the subject")
     if file.is_swift:
         for match in _TYPE.finditer(file.code):
             if word := _empty_word(match.group(1)):
-                cure = f"'{match.group(1)}': '{word}' says nothing; name it after what it does"
+                cure = f"'{match.group(1)}': '{word}' is vague; name the subject"
                 yield Finding(file.path, file.line_of(match.start()), "name", cure)

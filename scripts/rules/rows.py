@@ -1,4 +1,4 @@
-"""Rows: every row of docs/design/articles.md is in the name of a test, and every row of a test is on that page."""
+"""Rows: every row of docs/design/articles.md is in the name of a test, and every row in a test name is on that page."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def check(tree: Tree) -> Iterator[Finding]:
                 if row not in on_page:
                     yield Finding(file.path, file.line_of(name.start()), "row", f"{row} is not in {PAGE}: add it")
     for row, line in on_page.items():
-        if row not in tested and row != "S0.27":  # The article's words, which no test can fail.
+        if row not in tested and row != "S0.27":  # The terms of the article, which no test covers.
             yield Finding(PAGE, line, "row", f"no test is named after {row}")

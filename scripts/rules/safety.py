@@ -1,4 +1,4 @@
-"""Safety: what the compiler cannot check, or what ends the process, says why it is right."""
+"""Safety: code that the compiler cannot check, or that ends the process, states its reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check(tree: Tree) -> Iterator[Finding]:
     for file in tree.swift_files():
         if file.parts[0] == "Sources":
             for match in _MUTANT.finditer(file.text):
-                cure = "what is tested is what is shipped: plant it in a copy, by Tests/Mutants"
+                cure = "shipped sources contain no mutants: plant it in a copy, with Tests/Mutants"
                 yield Finding(file.path, file.line_of(match.start()), "mutant", cure)
         if not is_tested(tree, file):
             continue
@@ -38,7 +38,7 @@ def check(tree: Tree) -> Iterator[Finding]:
 
 
 def _gives_reason(file: SourceFile, line: int) -> bool:
-    """Whether a comment says SAFETY: on this line, up to three lines above, or in the comment that ends just above."""
+    """Whether a comment contains SAFETY: on this line, up to three lines above, or in the comment just above."""
     comments = file.comments
     first = max(0, line - 1 - LINES_ABOVE)
     while first > 0 and comments[first].strip() and comments[first].strip() == file.lines[first].strip():

@@ -58,7 +58,7 @@ def blocks_in(text: str) -> Iterator[Block]:
             body.append(lines[number].removeprefix(indent))
             number += 1
         if number == len(lines):
-            raise ValueError(f"{start}: the block that begins here has no end")
+            raise ValueError(f"{start}: the code block that begins here is not closed")
         number += 1
         yield Block(start + 1, language.lower(), above, "\n".join(body))
 
@@ -69,7 +69,7 @@ def read_page(path: Path, is_in_catalogue: bool) -> Page:
         for block in blocks_in(path.read_text(encoding="utf-8")):
             left_out = NOT_COMPILED.fullmatch(block.above)
             if is_in_catalogue and not block.language:
-                page.problems.append(f"{path}:{block.line - 1}: say the block's language, `text` if it has none")
+                page.problems.append(f"{path}:{block.line - 1}: name the language of the block, or `text`")
             if left_out and not left_out.group(1).strip():
                 page.problems.append(f"{path}:{block.line - 2}: give a reason why this is not compiled")
             is_wanted = not left_out if is_in_catalogue else bool(COMPILED.fullmatch(block.above))
@@ -91,7 +91,7 @@ def pages_in(places: list[Path]) -> list[Page]:
 
 
 def sources_of(page: Page) -> Iterator[str]:
-    """The page's files, whose diagnostics name the page and its lines."""
+    """The source files of the page, whose diagnostics name the page and its lines."""
     together = [block for block in page.blocks if not ALONE.fullmatch(block.above)]
     alone = [[block] for block in page.blocks if ALONE.fullmatch(block.above)]
     for blocks in [together, *alone]:
@@ -108,7 +108,7 @@ class Compiler:
         for feature in features:
             self._command += ["-enable-upcoming-feature", feature]
         # Down to SIL, because isolation and initialisation are checked only there.
-        # What stands on C modules needs their maps: one is ours, the package manager writes those of the others.
+        # Modules that import C modules need their module maps: one is ours, the package manager writes the others.
         maps = [Path("Sources/CZMQ"), *(found.parent for found in modules.parent.glob("*.build/module.modulemap"))]
         self._command += [flag for folder in [modules, *maps] for flag in ("-I", str(folder))]
         self._command += ["-module-name", "Page", "-emit-sil", "-o", "/dev/null"]
@@ -119,7 +119,7 @@ class Compiler:
         self._base = known.hexdigest()
 
     def check(self, page: Page) -> list[str]:
-        """What is wrong with a page's blocks. A page that was in order, and is as it was, is not compiled again."""
+        """The problems of a page's blocks. An unchanged page that had none is not compiled again."""
         sources = list(sources_of(page))
         folder = self._work / page.path.stem
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,12 +142,12 @@ class Compiler:
 
 
 def unnamed_symbols(graph: Path, landing: Path) -> list[str]:
-    """The public types that the topics of the catalogue's first page leave out."""
+    """The public types that are missing from the topics of the catalogue's first page."""
     text = landing.read_text(encoding="utf-8")
     named = set(re.findall(r"^- ``([^`/]+)``", text, re.MULTILINE))
     symbols = json.loads(graph.read_text(encoding="utf-8"))["symbols"]
     types = {symbol["pathComponents"][0] for symbol in symbols if len(symbol["pathComponents"]) == 1}
-    return [f"{landing}:1: enter ``{name}`` in the topics" for name in sorted(types - named)]
+    return [f"{landing}:1: add ``{name}`` to the topics" for name in sorted(types - named)]
 
 
 def main() -> int:
@@ -173,7 +173,7 @@ def main() -> int:
     if count < FEWEST_BLOCKS:
         problems.append("")
         print(f"snippets: only {count} blocks were found; are these the right pages?", file=sys.stderr)
-    print(f"snippets: {count} blocks, {'not all' if problems else 'all'} in order", file=sys.stderr)
+    print(f"snippets: {count} blocks, {len(problems) or 'no'} problems", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -1,4 +1,4 @@
-"""The surface: what `import Bindbus` gives. What is public has a comment, an error its suffix, a time its type."""
+"""The public interface: the exports of `import Bindbus`, documentation, error suffixes, types of durations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PUBLIC = re.compile(
     r"(?:var|let|func|init|subscript|case|struct|class|enum|protocol|actor|typealias|associatedtype)\b\W*(\w*)")
 _THROWN = re.compile(r"\bpublic (?:final )?(?:struct|enum|class) (\w+)\s*:[^{\n]*\bError\b")
 _NUMBER_OF_TIME = re.compile(r"\b\w*(?:[mM]illiseconds|(?<![a-z])[sS]econds)\s*:\s*U?Int\d*\b")
-# Not thrown to a program: why an outcome is `refused`.
+# Not thrown: the reason of the outcome `refused`.
 NO_ERRORS = {"Refusal"}
-# What a message carries, in its units.
+# Members of messages, in the units of the protocol.
 NUMBERS_OF_TIME = {"Limits.swift"}
 # What a protocol declares is documented there: those of the standard library, and `Bindable`, `Mapping`, `Editable`.
 REQUIREMENTS = {
@@ -40,7 +40,7 @@ def check(tree: Tree) -> Iterator[Finding]:
             if not _SCOPED.fullmatch(match.group().strip()):
                 yield Finding(file.path, line, "surface", "export one type by its name: @_exported import struct A.B")
             elif count > MOST_TYPES:
-                yield Finding(file.path, line, "surface", f"more than {MOST_TYPES} types: which does nobody need?")
+                yield Finding(file.path, line, "surface", f"more than {MOST_TYPES} types: remove an export")
     for file in tree.swift_files("Sources"):
         yield from _check_documented(file)
 
@@ -51,17 +51,17 @@ def _check_documented(file: SourceFile) -> Iterator[Finding]:
         found = _PUBLIC.match(line)
         thrown = _THROWN.search(line)
         if thrown and not thrown[1].endswith("Error") and thrown[1] not in NO_ERRORS:
-            yield Finding(file.path, number + 1, "surface", f"what is thrown is an error: {thrown[1]}Error")
+            yield Finding(file.path, number + 1, "surface", f"name the error type {thrown[1]}Error")
         if found and _NUMBER_OF_TIME.search(line) and file.path.rpartition("/")[2] not in NUMBERS_OF_TIME:
-            yield Finding(file.path, number + 1, "surface", "a time is a Duration")
+            yield Finding(file.path, number + 1, "surface", "use Duration for a time")
         if not found or found[2] in REQUIREMENTS or "override" in found[1] or re.search(r"func\s+[=<]", line):
             continue
         above = number - 1
-        # Attributes, which may take several lines, and comments about the code stand between.
+        # Skips attributes, which may take several lines, and comments about the code.
         while above >= 0 and not file.lines[above].lstrip().startswith("///") and _is_attribute(file.lines, above):
             above -= 1
         if above < 0 or not file.lines[above].lstrip().startswith("///"):
-            yield Finding(file.path, number + 1, "surface", "what is public has a comment (///) that stands alone")
+            yield Finding(file.path, number + 1, "surface", "add a comment (///) that stands alone")
 
 
 def _is_attribute(lines: list[str], number: int) -> bool:
@@ -69,7 +69,7 @@ def _is_attribute(lines: list[str], number: int) -> bool:
     line = lines[number].strip()
     if line.startswith(("@", "#if", "#else", "#endif", "//")):
         return True
-    # Inside of an attribute's parentheses: its first line is above, and nothing but that lies between.
+    # Inside the parentheses of an attribute that begins on a line above.
     for above in range(number, max(-1, number - 8), -1):
         text = lines[above].strip()
         if not text or text.endswith(("{", "}")):

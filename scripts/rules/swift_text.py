@@ -1,4 +1,4 @@
-"""Takes Swift text apart into code and comments, as far as the house rules need it.
+"""Splits Swift text into code and comments, as far as the house rules need it.
 
 Knows nested comments, strings of one line and of many, raw strings and interpolation (whose inside is code again).
 Does not know regular expression literals: one that holds a quotation mark would be misread.
@@ -12,8 +12,8 @@ _OPENING = re.compile(r'//|/\*|(#*)("""|")|\(|\)|\n')
 
 
 def split(text: str) -> tuple[str, str]:
-    """Returns the text twice: only its code (strings keep their quotes), and only its comments. What is left out
-    becomes spaces, so that every character keeps its line and column."""
+    """Returns the text twice: only its code (strings keep their quotes), and only its comments. The rest is replaced
+    by spaces, so that every character keeps its line and column."""
     code, comments = list(text), [character if character == "\n" else " " for character in text]
 
     def blank(start: int, end: int, is_comment: bool) -> None:
@@ -28,7 +28,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _scan_code(text: str, place: int, blank, until_closed: bool) -> int:
-    """Reads code from `place` to the end, or to the parenthesis that closes an interpolation; returns where that is."""
+    """Reads code from `place` to the end, or to the closing parenthesis of an interpolation; returns its position."""
     depth = 0
     while match := _OPENING.search(text, place):
         token, place = match.group(), match.end()
@@ -60,7 +60,7 @@ def _end_of_comment(text: str, place: int) -> int:
 
 
 def _scan_string(text: str, place: int, quote: str, hashes: str, blank) -> int:
-    """Blanks the words of a string that begins at `place`, reads the code in it; returns where the string ends."""
+    """Blanks the string that begins at `place`, and reads its interpolations; returns the end of the string."""
     closing = quote + hashes
     start = place
     while place < len(text):
@@ -75,7 +75,7 @@ def _scan_string(text: str, place: int, quote: str, hashes: str, blank) -> int:
             else:
                 place = after + 1
         elif text[place] == "\n" and quote == '"':
-            blank(start, place, False)  # A string of one line that never closed: the compiler's business.
+            blank(start, place, False)  # An unterminated string: the compiler reports it.
             return place
         else:
             place += 1

@@ -1,4 +1,4 @@
-"""Symbols: makes the symbol graph of a module that exports types of others by name.
+"""Symbols: writes the symbol graph of a module that exports types of other modules by name.
 
 usage: symbols.py GRAPHS SOURCE OUTPUT
 
@@ -40,7 +40,7 @@ def main() -> int:
     output.write_text(json.dumps(merged), encoding="utf-8")
     lacking = exported - {symbol["pathComponents"][0] for symbol in symbols.values()}
     for name in sorted(lacking):
-        print(f"{output}: nothing of {name}, which {source} exports", file=sys.stderr)
+        print(f"{output}: no symbols of {name}, which {source} exports", file=sys.stderr)
     return 1 if lacking else 0
 
 

@@ -1,4 +1,4 @@
-"""The targets that Package.swift declares: where each has its files, and what it depends on."""
+"""The targets that Package.swift declares, with their folders and dependencies."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Target(NamedTuple):
 
 
 def target_of(tree: Tree, file: SourceFile) -> Target | None:
-    """The target whose folder holds this file; the innermost where folders lie in each other."""
+    """The target whose folder contains this file; the innermost if folders are nested."""
     holding = [target for target in declared(tree).values() if file.path.startswith(target.folder + "/")]
     return max(holding, key=lambda target: len(target.folder), default=None)
 
 
 def is_tested(tree: Tree, file: SourceFile) -> bool:
-    """Whether it is code of a target that is run, not of one that only tests: for that all rules hold."""
+    """Whether it is code of a target that is not a test target: all rules apply to it."""
     target = target_of(tree, file)
     return file.parts[0] == "Sources" or (target is not None and not target.is_test)
 
@@ -66,7 +66,7 @@ def _declared(tree: Tree) -> Iterator[Target]:
 
 
 def _closing(text: str, place: int, pair: str) -> int:
-    """Where the bracket closes whose opening is just before `place`."""
+    """The position of the bracket that closes the one just before `place`."""
     depth = 1
     for index in range(place, len(text)):
         depth += (text[index] == pair[0]) - (text[index] == pair[1])

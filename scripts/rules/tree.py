@@ -1,4 +1,4 @@
-"""The files of the project as the rules see them, and what a rule reports."""
+"""The files of the project, and the findings of the rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SKIPPED_FOLDERS = {".git", ".build", ".swiftpm", "__pycache__", "node_modules", 
 
 
 class Finding(NamedTuple):
-    """A broken rule: where, which, and what to do about it."""
+    """A violation: its place, its rule, and its remedy."""
 
     path: str
     line: int
@@ -37,7 +37,7 @@ class SourceFile:
 
     @functools.cached_property
     def text(self) -> str:
-        """The whole text; empty for what is not text."""
+        """The whole text; empty for a binary file."""
         try:
             return self._location.read_text(encoding="utf-8")
         except UnicodeDecodeError:
@@ -49,7 +49,7 @@ class SourceFile:
 
     @functools.cached_property
     def code(self) -> str:
-        """Swift only: the text with comments and the words of strings blanked, every character in its old place."""
+        """Swift only: the text with comments and string contents blanked; every character keeps its position."""
         return swift_text.split(self.text)[0]
 
     @functools.cached_property
@@ -62,7 +62,7 @@ class SourceFile:
 
 
 class Tree:
-    """The project's files: those that git tracks or would track; where git cannot say, all but build products."""
+    """The files of the project: those that git tracks or would track; without git, all except build products."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -73,7 +73,7 @@ class Tree:
         return self._by_path.get(path)
 
     def swift_files(self, *tops: str) -> Iterator[SourceFile]:
-        """The Swift files below these top folders; below any when none is named."""
+        """The Swift files under these top folders; under any if none is named."""
         return (file for file in self.files if file.is_swift and (not tops or file.parts[0] in tops))
 
     def _paths(self) -> set[str]:

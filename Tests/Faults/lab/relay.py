@@ -100,7 +100,7 @@ class Relay:
         self._call(work())
 
     def heal(self) -> None:
-        """Forwards what was blocked, and accepts connections again."""
+        """Forwards the blocked data, and accepts connections again."""
 
         async def work() -> None:
             self.is_open = True

@@ -25,7 +25,7 @@ class Trouble(Exception):
 
 
 def _tie_to_parent() -> None:
-    """Runs in a child: gives it a process group of its own, so that only this script receives Ctrl-C, and kills it
+    """Runs in a child: gives it a separate process group, so that only this script receives Ctrl-C, and kills it
     when this script ends for any reason."""
     os.setpgid(0, 0)
     try:
@@ -108,7 +108,7 @@ class Child:
 
 
 class Worker:
-    """A peer that writes by a seed, run after run."""
+    """A peer that writes from a seed, run after run."""
 
     def __init__(self, run: Run, number: int, outbox: Path | None = None, relay: Relay | None = None, **more: Any):
         self.run, self.name, self.outbox, self.relay = run, f"p{number}", outbox, relay
@@ -139,7 +139,7 @@ class Worker:
 
 
 class Run:
-    """The folder, processes and chance of a run. `with` ends all processes that it started."""
+    """The folder, processes and random numbers of a run. `with` ends all processes that it started."""
 
     def __init__(self, bin_path: Path, folder: Path, seed: int, seconds: float):
         self.bin, self.folder, self.seconds = bin_path, folder, seconds
@@ -241,7 +241,7 @@ class Run:
         )
 
     def end(self) -> None:
-        """Makes all peers record what they show, and ends them and the hub."""
+        """Makes all peers record their values, and ends them and the hub."""
         for worker in self.workers:
             worker.child.send("end")
         for worker in self.workers:

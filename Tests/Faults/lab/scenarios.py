@@ -157,7 +157,7 @@ def slow_readers(run: Run) -> None:
 
 
 def prepare_clocks(run: Run) -> None:
-    """One peer and the hub have the right time; the wall clock of each other peer is moved randomly."""
+    """The hub and one peer have the right time; the wall clocks of the other peers are moved randomly."""
     library = run.folder / "clock.so"
     source = Path(__file__).with_name("clock.c")
     compiler = next((path for name in ("cc", "clang", "gcc") if (path := shutil.which(name))), None)
@@ -260,8 +260,8 @@ def stormers(run: Run) -> None:
 SCENARIOS = [
     Scenario("none", peers, nothing, "nothing is done"),
     Scenario("hub killed", peers, kill_hub, "kill -9 of the hub, started again within half a second"),
-    Scenario("memory hub killed", peers_of_memory_hub, kill_hub, "the same, and the hub keeps nothing"),
-    Scenario("peers killed", peers, kill_peers, "kill -9 of peers that keep nothing"),
+    Scenario("memory hub killed", peers_of_memory_hub, kill_hub, "the same, and the hub stores nothing"),
+    Scenario("peers killed", peers, kill_peers, "kill -9 of peers without outboxes"),
     Scenario("outboxes", peers_with_outboxes, kill_peers, "kill -9 of peers with outboxes"),
     Scenario("hub and peers killed", peers_with_outboxes, kill_both, "kill -9 of both in turn, peers with outboxes"),
     Scenario("all killed", peers_with_outboxes, kill_all, "kill -9 of the hub and of all peers at once, with outboxes"),
