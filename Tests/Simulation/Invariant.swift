@@ -64,8 +64,7 @@ final class Invariants {
   init(_ context: SimulationContext) {
     log = LogOracle(modelNames: context.modelNames, mayRepeatWords: context.profile.forgetsSoon)
     sessions = SessionOracle(context)
-    var all: [any Invariant] = [log]
-    if context.profile.hasEphemeralOrBarriers { all.append(sessions) }
+    var all: [any Invariant] = [log, sessions]
     let approvals = ApprovalQuestions()
     ephemeral = context.profile.hasEphemeralModel ? EphemeralOracle(context, sessions, approvals) : nil
     if let ephemeral {
