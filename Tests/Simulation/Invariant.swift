@@ -3,9 +3,9 @@ import BindingPeer
 import BindingProtocol
 
 /// What must hold at every moment of a history. An invariant learns what happens from observations alone.
-protocol Invariant: AnyObject {
+protocol Invariant {
   /// Checks one step of the history. Throws if it must not have happened.
-  func observe(_ event: Observation) throws(Violation)
+  mutating func observe(_ event: Observation) throws(Violation)
 
   /// Checks what must hold once everything has healed.
   func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation)
@@ -59,7 +59,7 @@ final class Invariants {
   let sessions: SessionOracle
   /// The truth about the first model's ephemeral model, if any peer joins it.
   let ephemeral: EphemeralOracle?
-  private let all: [any Invariant]
+  @exclusivity(unchecked) private var all: [any Invariant]
 
   init(_ context: SimulationContext) {
     log = LogOracle(modelNames: context.modelNames, mayRepeatWords: context.profile.forgetsSoon)
@@ -69,19 +69,21 @@ final class Invariants {
     ephemeral = context.profile.hasEphemeralModel ? EphemeralOracle(context, sessions, approvals) : nil
     if let ephemeral {
       all.append(ephemeral)
-      all.append(ApprovalOracle(context, log, ephemeral, sessions, approvals))
+      all.append(
+        ApprovalOracle(
+          context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
-    all.append(SentStateOracle(context, log))
-    all.append(ReplicaOracle(context, log))
-    all.append(OfferOracle(context, log))
-    if context.profile.barriers > 0 { all.append(BarrierOracle(context, sessions)) }
-    all.append(OutcomeOracle(context, log))
-    all.append(ConvergenceOracle(context, log))
+    all.append(SentStateOracle(context: context, log: log))
+    all.append(ReplicaOracle(context: context, log: log))
+    all.append(OfferOracle(context: context, log: log))
+    if context.profile.barriers > 0 { all.append(BarrierOracle(context: context, sessions: sessions)) }
+    all.append(OutcomeOracle(context: context, log: log))
+    all.append(ConvergenceOracle(context: context, log: log))
     self.all = all
   }
 
   func observe(_ event: Observation) throws(Violation) {
-    for invariant in all { try invariant.observe(event) }
+    for index in all.indices { try all[index].observe(event) }
   }
 
   func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation) {

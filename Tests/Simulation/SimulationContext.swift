@@ -92,7 +92,7 @@ final class SimulationContext {
 }
 
 /// A part of the simulated world, which shares the context with the other parts.
-protocol SimulationPart: AnyObject {
+protocol SimulationPart {
   var context: SimulationContext { get }
 }
 
@@ -104,19 +104,19 @@ extension SimulationPart {
   var isQuiet: Bool { context.isQuiet }
   var agenda: Agenda<WorldEvent> {
     get { context.agenda }
-    _modify { yield &context.agenda }
+    nonmutating _modify { yield &context.agenda }
   }
   var chance: Chance {
     get { context.chance }
-    _modify { yield &context.chance }
+    nonmutating _modify { yield &context.chance }
   }
   var featureChance: Chance {
     get { context.featureChance }
-    _modify { yield &context.featureChance }
+    nonmutating _modify { yield &context.featureChance }
   }
   var counts: Counts {
     get { context.counts }
-    _modify { yield &context.counts }
+    nonmutating _modify { yield &context.counts }
   }
 
   func record(_ text: @autoclosure () -> String) { context.record(text()) }

@@ -5,19 +5,19 @@ package struct Violation: Error, CustomStringConvertible {
     /// Versions are consecutive, and none is decided twice in an epoch (G1).
     case order
     /// A replica never goes back (G1).
-    case neverBack = "never back"
+    case neverBack = "monotonic versions"
     /// A replica at a version equals the model at that version (G1, G4, G7).
-    case trueReplica = "true replica"
+    case trueReplica = "replica consistency"
     /// The hub sends nothing that its store does not hold (R1, R2).
-    case storedFirst = "stored first"
+    case storedFirst = "stored before sent"
     /// No proposal takes effect twice (G3).
     case exactlyOnce = "exactly once"
     /// A peer's proposals are decided one by one, without gaps (R3).
-    case dense = "no number left out"
+    case dense = "gapless numbers"
     /// A write's outcome is true and reported once (G6).
-    case oneOutcome = "one true outcome"
+    case oneOutcome = "one correct outcome"
     /// A rejected write leaves no trace, and every stored value was written by a peer (G6, R9).
-    case noPhantom = "no phantom"
+    case noPhantom = "no phantom write"
     /// A write is superseded only by one that replaces all of it (R3).
     case coalescing
     /// Pending and acknowledged writes show until the committed values contain them, and no longer (G5).
@@ -25,9 +25,9 @@ package struct Violation: Error, CustomStringConvertible {
     /// A compare-and-set is applied only to what its writer saw (§5).
     case comparison
     /// While its log is whole, the hub never forgets an outcome that its peer has not seen (R11).
-    case outcomeKept = "outcome kept"
+    case outcomeKept = "outcome retained"
     /// An answered join is subscribed, and its last decided numbers are stored (R8, R13).
-    case soundJoin = "sound join"
+    case soundJoin = "consistent join"
     /// Once losses have ended, all replicas equal the hub's, and nothing is pending (G4).
     case convergence
     /// The last lost message is found within three heartbeats (R7).
@@ -37,21 +37,21 @@ package struct Violation: Error, CustomStringConvertible {
     /// A written value fits the description in force.
     case description
     /// A crashed program's outbox contains every write whose outcome the program had not received.
-    case outboxWhole = "outbox whole"
+    case outboxWhole = "complete outbox"
     /// A chain of answers ends (R17).
     case hops
     /// The committed value contains the words, list elements and additions of all writers, each once (§5).
-    case lossless = "nothing merged away"
+    case lossless = "lossless merge"
     /// A write is asked about at most once for each write of others to its field (§5).
-    case boundedMerges = "bounded merges"
+    case boundedMerges = "bounded merge requests"
     /// Only the holder of an ephemeral field writes it (§9).
-    case holder = "one holder"
+    case holder = "single writer of an ephemeral field"
     /// An ephemeral model contains what living sessions say, as long as they live (§9).
-    case living = "with the living"
+    case living = "presence of live sessions"
     /// Nothing is committed without the owner's approval, and nothing that it approved is refused in its name (§9.3).
-    case leave = "the owner's leave"
+    case approval = "owner's approval"
     /// A version that is reported as applied by others is applied (§5.3).
-    case barrier = "applied where told"
+    case barrier
   }
 
   /// The rule that was violated.

@@ -65,7 +65,7 @@ struct SimulationTests {
   }
 
   @Test("impostors, deep chains of answers and lost tails break no invariant")
-  func unusualClimates() {
+  func unusualProfiles() {
     var profile = FaultProfile()
     profile.impostors = 100
     profile.answers = 500

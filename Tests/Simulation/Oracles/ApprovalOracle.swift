@@ -3,27 +3,16 @@ import BindingPeer
 import BindingProtocol
 
 /// A model with an owner: the hub asks it before another peer's write is committed (§9.3).
-final class ApprovalOracle: Invariant, SimulationPart {
+struct ApprovalOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
-  private let ephemeral: EphemeralOracle
-  private let sessions: SessionOracle
-  private let questions: ApprovalQuestions
+  let log: LogOracle
+  let ephemeral: EphemeralOracle
+  let sessions: SessionOracle
+  let questions: ApprovalQuestions
   /// The owner of the model when the hub last settled.
-  @exclusivity(unchecked) private var settledOwner: Tag?
+  var settledOwner: Tag?
 
-  init(
-    _ context: SimulationContext, _ log: LogOracle, _ ephemeral: EphemeralOracle, _ sessions: SessionOracle,
-    _ questions: ApprovalQuestions
-  ) {
-    self.context = context
-    self.log = log
-    self.ephemeral = ephemeral
-    self.sessions = sessions
-    self.questions = questions
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .hubStarts:
       questions.removeAll()
@@ -45,12 +34,12 @@ final class ApprovalOracle: Invariant, SimulationPart {
     guard let owner = ephemeral.log.owner, sessions.received.session[owner] == request.session,
       request.origin.tag != owner
     else {
-      throw Violation(.leave, "somebody was asked about what \(request.origin.name) writes who does not own the model")
+      throw Violation(.approval, "a peer that does not own the model was asked about a write of \(request.origin.name)")
     }
     if let open = questions.open, open.session == request.session,
       now < open.askedAt + ApprovalQuestions.timeout
     {
-      throw Violation(.leave, "\(owner.short) was asked \(request.token) before it answered \(open.token)")
+      throw Violation(.approval, "\(owner.short) was asked \(request.token) before it answered \(open.token)")
     }
     questions.ask(.init(request, to: owner, at: now))
   }
@@ -81,13 +70,11 @@ final class ApprovalOracle: Invariant, SimulationPart {
       let writer = group.origins[Int(commit.origin)].tag
       guard questions.wasSilence(about: fields(of: commit, in: group), of: writer) else { continue }
       throw Violation(
-        .leave, "proposal \(commit.number) of \(writer.short) is carried out, about which the owner said nothing")
+        .approval, "proposal \(commit.number) of \(writer.short) is committed, about which the owner did not answer")
     }
     guard let owner = ephemeral.log.owner, owner == settledOwner, sessions.isLiving(owner),
       sessions.received.served[owner] != nil
-    else {
-      return
-    }
+    else { return }
     for commit in group.commits {
       let writer = group.origins[Int(commit.origin)].tag
       // A value recovered from a lost epoch has no number and needs no approval.
@@ -95,8 +82,8 @@ final class ApprovalOracle: Invariant, SimulationPart {
       let fields = fields(of: commit, in: group)
       if questions.use(where: { $0.writer == writer && $0.verdict == true && $0.fields == fields }) == nil {
         throw Violation(
-          .leave,
-          "proposal \(commit.number) of \(writer.short) is carried out, which the owner, \(owner.short), did not allow"
+          .approval,
+          "proposal \(commit.number) of \(writer.short) is committed, which the owner, \(owner.short), did not allow"
         )
       }
     }
@@ -109,7 +96,8 @@ final class ApprovalOracle: Invariant, SimulationPart {
       counts[.refusedByOwner] += 1
       if questions.use(where: { $0.writer == writer && $0.verdict == false }) != nil { return }
       throw Violation(
-        .leave, "proposal \(decision.number) of \(writer.short) was refused in the name of an owner that did not")
+        .approval,
+        "proposal \(decision.number) of \(writer.short) was refused in the name of an owner that did not refuse it")
     case .ownerSilent:
       counts[.ownerSilent] += 1
       // A later answer may be too late.
@@ -119,11 +107,12 @@ final class ApprovalOracle: Invariant, SimulationPart {
       }
       guard let silent else {
         throw Violation(
-          .leave, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time")
+          .approval, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time"
+        )
       }
       // The hub checks at least four times a second; a batch being stored delays it.
       if profile.hubPauses == 0, now > silent.askedAt + ApprovalQuestions.timeout + 500 {
-        throw Violation(.leave, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
+        throw Violation(.approval, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
       }
     default: break
     }

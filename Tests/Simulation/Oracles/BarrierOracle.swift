@@ -3,7 +3,7 @@ import BindingPeer
 import BindingProtocol
 
 /// A version that is reported as applied by others is applied (§5.3).
-final class BarrierOracle: Invariant, SimulationPart {
+struct BarrierOracle: Invariant, SimulationPart {
   /// A barrier, as the hub received it.
   struct AskedBarrier {
     let session: SessionID
@@ -17,18 +17,13 @@ final class BarrierOracle: Invariant, SimulationPart {
     let served: [Tag: SessionOracle.Received.Membership]
   }
   let context: SimulationContext
-  private let sessions: SessionOracle
+  let sessions: SessionOracle
   /// Barriers that the hub has received, and the highest version of the first model that each identity has reached in
   /// each epoch.
-  @exclusivity(unchecked) private var asked: [AskedBarrier] = []
-  @exclusivity(unchecked) private var reached: [Tag: [Epoch: Version]] = [:]
+  var asked: [AskedBarrier] = []
+  var reached: [Tag: [Epoch: Version]] = [:]
 
-  init(_ context: SimulationContext, _ sessions: SessionOracle) {
-    self.context = context
-    self.sessions = sessions
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .hubStarts: asked.removeAll()
     case .received(let frame, let peer) where frame[0] == PeerMessageKind.awaitApplied.rawValue:
@@ -52,7 +47,7 @@ final class BarrierOracle: Invariant, SimulationPart {
   }
 
   /// Records the version that a peer has reached, by its identity and the epoch of the log.
-  private func recordReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
+  private mutating func recordReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
     let tag = peer.tag
     let known = reached[tag]?[update.epoch] ?? 0
     reached[tag, default: [:]][update.epoch] = max(known, update.version)
@@ -64,15 +59,13 @@ final class BarrierOracle: Invariant, SimulationPart {
     for entry in entries {
       let names = modelNames + [Names.ephemeral(modelNames[0])]
       let isTrue = names.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
-      if !isTrue {
-        throw Violation(.barrier, "\(peer) reports version \(entry.version), which it does not have")
-      }
+      if !isTrue { throw Violation(.barrier, "\(peer) reports version \(entry.version), which it does not have") }
     }
   }
 
   // MARK: At the hub
 
-  private func record(_ wanted: AwaitApplied, in session: SessionID, of peer: SimulatedPeer) {
+  private mutating func record(_ wanted: AwaitApplied, in session: SessionID, of peer: SimulatedPeer) {
     guard peer.hub.model(of: wanted.topic) == 0 else { return }
     asked.removeAll { $0.session == session && $0.request == wanted.request }
     asked.append(
@@ -82,7 +75,7 @@ final class BarrierOracle: Invariant, SimulationPart {
   }
 
   /// §5.3: the hub reports a version as applied only when it is.
-  private func check(_ awaited: Awaited) throws(Violation) {
+  private mutating func check(_ awaited: Awaited) throws(Violation) {
     guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }
     let barrier = asked.remove(at: index)
@@ -110,23 +103,23 @@ final class BarrierOracle: Invariant, SimulationPart {
 
   // MARK: At its peer
 
-  private func end(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Violation) {
-    record("\(peer) waits no longer: \(end)")
+  private mutating func end(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Violation) {
+    record("\(peer) ends its wait: \(end)")
     guard let barrier = peer.barriers.removeValue(forKey: id) else {
       throw Violation(.barrier, "a wait of \(peer) ended twice, now as \(end)")
     }
     if now > latestEnd(of: barrier, at: peer) {
-      throw Violation(.barrier, "\(peer) waited until \(barrier.deadline) ms and was told only now")
+      throw Violation(.barrier, "\(peer) waited until \(barrier.deadline) ms and got the answer only now")
     }
     switch end {
     case .applied: counts[.barrierMet] += 1
     case .missing(let names, let applied, let of):
       counts[.barrierMissed] += 1
       guard now >= barrier.deadline else {
-        throw Violation(.barrier, "\(peer) was told who is missing before its time was over")
+        throw Violation(.barrier, "\(peer) got the missing peers before its timeout")
       }
       guard applied < of, barrier.count > 0 || names.count == of - applied else {
-        throw Violation(.barrier, "\(peer) was told that \(names) are missing, \(applied) of \(of) have it")
+        throw Violation(.barrier, "\(peer) got the answer that \(names) are missing, \(applied) of \(of) have it")
       }
     case .otherEpoch: counts[.barrierOfOldEpoch] += 1
     case .noAnswer:

@@ -3,18 +3,13 @@ import BindingPeer
 import BindingProtocol
 
 /// Once losses have ended, all replicas equal the hub's, and nothing is pending (G4).
-final class ConvergenceOracle: Invariant, SimulationPart {
+struct ConvergenceOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
+  let log: LogOracle
   /// How often a replica differed from the hub at the same version.
-  @exclusivity(unchecked) private var divergences = 0
+  var divergences = 0
 
-  init(_ context: SimulationContext, _ log: LogOracle) {
-    self.context = context
-    self.log = log
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     if case .diverged = event { divergences += 1 }
   }
 
@@ -44,12 +39,10 @@ final class ConvergenceOracle: Invariant, SimulationPart {
         if profile.joinsPrefix, peer.outbox.successor == nil, !peer.observed.announced[index],
           head.version > log.floor.version
         {
-          throw Violation(.convergence, "\(peer) joined the prefix of \(model) and was not told of it")
+          throw Violation(.convergence, "\(peer) joined the prefix of \(model), which was not announced to it")
         }
       }
-      if peer.session.unconfirmed > 0 {
-        throw Violation(.convergence, "\(peer) still counts unconfirmed writes")
-      }
+      if peer.session.unconfirmed > 0 { throw Violation(.convergence, "\(peer) still counts unconfirmed writes") }
     }
     if divergences > 0 { throw Violation(.trueReplica, "a replica diverged from the hub at the same version") }
   }

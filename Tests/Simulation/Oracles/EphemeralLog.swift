@@ -78,7 +78,7 @@ struct EphemeralLog {
   /// - Returns: what they change, in order.
   mutating func enter(_ group: CommitGroup) throws(Violation) -> [Change] {
     guard group.epoch == epoch, var now = epochs[epoch] else {
-      throw Violation(.order, "\(name) is told in epoch \(group.epoch), the hub's is \(epoch)")
+      throw Violation(.order, "\(name) is published in epoch \(group.epoch), the hub's is \(epoch)")
     }
     guard Int(group.previous) == now.states.count - 1 else {
       throw Violation(.order, "after version \(now.states.count - 1) of \(name) follows one after \(group.previous)")
@@ -94,7 +94,7 @@ struct EphemeralLog {
       let tag = group.origins[Int(commit.origin)].tag
       if tag != .none {
         guard commit.number > now.lastDecided[tag] ?? 0 else {
-          throw Violation(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was carried out again in \(name)")
+          throw Violation(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was committed again in \(name)")
         }
         now.lastDecided[tag] = commit.number
       }
@@ -118,7 +118,7 @@ struct EphemeralLog {
   private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Violation) {
     if field.hasPrefix(Names.presencePrefix) {
       guard tag != .none, EphemeralLog.slotOwner(old) != tag || EphemeralLog.slotOwner(new) != tag else { return }
-      throw Violation(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
+      throw Violation(.holder, "\(tag.short) wrote \(field) of \(name), which is not its presence slot")
     } else if tag == .none {
       guard new != nil else { return }
       throw Violation(.noPhantom, "the hub itself wrote \(field) of \(name)")

@@ -25,7 +25,7 @@ extension EphemeralOracle {
     }
     for (field, held) in log.present.sorted(by: { $0.key < $1.key }) where !field.hasPrefix(Names.presencePrefix) {
       guard living[held.tag]?.has(field) != held.value else { continue }
-      let words = living[held.tag].map { "has said \(describe($0.has(field)))" } ?? "is not there"
+      let words = living[held.tag].map { "wrote \(describe($0.has(field)))" } ?? "is not there"
       throw Violation(.living, "\(field) of \(log.name) is \(held.value) of \(held.tag.short), which \(words)")
     }
     if !living.isEmpty { try checkPresent(living, peers) }
@@ -43,7 +43,7 @@ extension EphemeralOracle {
       if member.mayHaveLost, isLost { continue }
       throw Violation(
         .living,
-        "\(peer) has said \(field) = \(value) in \(log.name), where it is "
+        "\(peer) wrote \(field) = \(value) in \(log.name), where it is "
           + describe(log.present[field]?.value))
     }
   }
@@ -59,16 +59,16 @@ extension EphemeralOracle {
     for peer in peers where !peer.outbox.isOver && peer.session.joinedModels.contains(modelNames[0]) {
       let tag = peer.tag
       guard let slot = slots.removeValue(forKey: tag) else {
-        throw Violation(.living, "\(peer) is in \(modelNames[0]), and \(log.name) does not tell of it")
+        throw Violation(.living, "\(peer) is in \(modelNames[0]), and has no presence slot in \(log.name)")
       }
       // A peer that leaves the model gives up its slot, and with it what it says.
       guard profile.leaves == 0, let member = living[tag], case let announcement = (try? slot.json)?["says"],
         announcement != (try? member.has(Names.me)?.json)
       else { continue }
-      throw Violation(.living, "\(peer) has said \(describe(member.has(Names.me))), and its place is \(slot)")
+      throw Violation(.living, "\(peer) wrote \(describe(member.has(Names.me))), and its presence slot is \(slot)")
     }
     if let (tag, _) = slots.min(by: { $0.key < $1.key }) {
-      throw Violation(.living, "\(log.name) tells of \(tag.short), which is not there")
+      throw Violation(.living, "\(log.name) has a presence slot of \(tag.short), which is not there")
     }
   }
 

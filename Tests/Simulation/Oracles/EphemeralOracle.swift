@@ -53,10 +53,9 @@ final class EphemeralOracle: Invariant, SimulationPart {
       if change.field.hasPrefix(Names.presencePrefix) {
         guard let owner = EphemeralLog.slotOwner(old), owner != EphemeralLog.slotOwner(change.new),
           mustBeThere(owner)
-        else {
-          continue
-        }
-        throw Violation(.living, "\(owner.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
+        else { continue }
+        throw Violation(
+          .living, "the hub removed \(owner.short) from the presence of \(modelNames[0]), although it is there")
       }
       let isGone = !sessions.isLiving(old.tag) || sessions.received.leaving == old.tag || hasStayedAway(old.tag)
       guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {
@@ -88,9 +87,7 @@ final class EphemeralOracle: Invariant, SimulationPart {
   private func mustBeThere(_ tag: Tag) -> Bool {
     guard sessions.isLiving(tag), sessions.received.leaving != tag,
       sessions.received.inEphemeralModel.contains(where: sessions.isLiving)
-    else {
-      return false
-    }
+    else { return false }
     // The hub need not announce a peer again that it had taken for gone before another joins.
     if let since = sessions.received.inModel[tag] { return since < now }
     return sessions.received.comingBack[tag].map { now < $0 + 3_000 } == true
@@ -160,7 +157,7 @@ final class EphemeralOracle: Invariant, SimulationPart {
       return
     case .superseded: break
     case .expired:
-      if !member.withdrawn.contains(id) { throw Violation(.oneOutcome, "\(what) expired, which nobody asked for") }
+      if !member.withdrawn.contains(id) { throw Violation(.oneOutcome, "\(what) expired without being withdrawn") }
     case .refused(let refusal):
       let isUnderstood =
         switch refusal.code {

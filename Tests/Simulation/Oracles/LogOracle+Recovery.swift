@@ -17,7 +17,8 @@ extension LogOracle {
     if value == LogOracle.forged {
       let isKnown = claims.forgeries.contains(.init(model: point.model, field: field))
       guard isKnown || claims.attackers.contains(name.tag) else {
-        throw Violation(.noPhantom, "what a liar offered stands in \(title(point)) as written by \(name.tag.short)")
+        throw Violation(
+          .noPhantom, "the forged value of an attacker is in \(title(point)) as written by \(name.tag.short)")
       }
       claims.forgeries.insert(.init(model: point.model, field: field))
       return
@@ -25,7 +26,7 @@ extension LogOracle {
     if let value, !claims.hasStood(value, in: field, of: point.model), !claims.attackers.contains(name.tag) {
       throw Violation(
         .noPhantom,
-        "\(name.tag.short) brought \(describe(value)) back to \(SimulatedField.names[field]), which never stood there")
+        "\(name.tag.short) recovered \(describe(value)) in \(SimulatedField.names[field]), which never had that value")
     }
     if field == SimulatedField.sum {
       sums[point.model].bring(
@@ -38,7 +39,7 @@ extension LogOracle {
     {
       throw Violation(
         .exactlyOnce,
-        "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and then brought back")
+        "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and then recovered")
     }
   }
 
@@ -47,7 +48,8 @@ extension LogOracle {
   func enterOnce(_ value: FieldValue?, in field: Int, _ name: Name, _ point: Point) throws(Violation) {
     if value == LogOracle.forged {
       guard claims.attackers.contains(name.tag) else {
-        throw Violation(.noPhantom, "what a liar wrote stands in \(title(point)) as written by \(name.tag.short)")
+        throw Violation(
+          .noPhantom, "the forged value of an attacker is in \(title(point)) as written by \(name.tag.short)")
       }
       claims.forgeries.insert(.init(model: point.model, field: field))
       return

@@ -174,7 +174,7 @@ final class LogOracle: Invariant {
   /// Enters a batch. Throws when the batch breaks the order or applies a proposal twice.
   private func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Violation) {
     guard let model = modelNames.firstIndex(of: batch.model) else {
-      throw Violation(.noPhantom, "the hub stores \(batch.model), which nobody joined")
+      throw Violation(.noPhantom, "the hub stores \(batch.model), which no peer joined")
     }
     let group: CommitGroup?
     if batch.body.isEmpty {
@@ -190,7 +190,7 @@ final class LogOracle: Invariant {
     record(batch.decisions, of: model, run: run)
     guard let group else { return }
     if let name = group.names.names.first(where: { SimulatedField.index(of: $0) == nil }) {
-      throw Violation(.noPhantom, "the hub stores the field \(name), which nobody wrote")
+      throw Violation(.noPhantom, "the hub stores the field \(name), which no peer wrote")
     }
     learn(group.names, of: model)
     var version = group.previous

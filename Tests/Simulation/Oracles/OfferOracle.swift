@@ -4,16 +4,11 @@ import BindingProtocol
 
 /// Offers to a hub that has lost commits: a peer reports every number that it has seen, so that no proposal takes
 /// effect twice (G3).
-final class OfferOracle: Invariant, SimulationPart {
+struct OfferOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
+  let log: LogOracle
 
-  init(_ context: SimulationContext, _ log: LogOracle) {
-    self.context = context
-    self.log = log
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .peerSent(let frame, let peer) where frame[0] == PeerMessageKind.offer.rawValue:
       try checkOffer(frame, of: peer)
@@ -28,9 +23,7 @@ final class OfferOracle: Invariant, SimulationPart {
   /// Records an offer that the hub has read.
   private func recordOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasAccepted: Bool) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = peer.hub.model(of: offer.topic)
-    else {
-      return
-    }
+    else { return }
     if offer.chunk == 0 { peer.numbers.offered.removeAll() }
     peer.numbers.offered += OfferOracle.seen(in: offer)
     guard offer.isLast, wasAccepted else { return }
@@ -44,9 +37,7 @@ final class OfferOracle: Invariant, SimulationPart {
   /// A peer that offers its replica reports every number that it was shown.
   private func checkOffer(_ frame: [UInt8], of peer: SimulatedPeer) throws(Violation) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = peer.hub.model(of: offer.topic)
-    else {
-      return
-    }
+    else { return }
     if offer.chunk == 0 { peer.numbers.offering.removeAll() }
     peer.numbers.offering += OfferOracle.seen(in: offer)
     guard offer.isLast else { return }

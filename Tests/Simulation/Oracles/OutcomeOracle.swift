@@ -3,22 +3,17 @@ import BindingPeer
 import BindingProtocol
 
 /// Outcomes: each write has one, and a true one (G6).
-final class OutcomeOracle: Invariant, SimulationPart {
+struct OutcomeOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
+  let log: LogOracle
   /// The kind of message that a peer is reading.
-  @exclusivity(unchecked) private var reading: HubMessageKind?
+  var reading: HubMessageKind?
   /// The write being made; it may supersede others.
-  @exclusivity(unchecked) private var writing: (id: WriteID, write: SimulatedWrite)?
+  var writing: (id: WriteID, write: SimulatedWrite)?
   /// Writes that ended without being committed.
-  @exclusivity(unchecked) private var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedWrite)] = []
+  var notCommitted: [(peer: Int, id: WriteID, write: SimulatedWrite)] = []
 
-  init(_ context: SimulationContext, _ log: LogOracle) {
-    self.context = context
-    self.log = log
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .reading(let kind): reading = kind
     case .writing(let write): writing = write
@@ -30,7 +25,7 @@ final class OutcomeOracle: Invariant, SimulationPart {
   }
 
   func atRest(_ hub: SimulatedHub, _ peers: [SimulatedPeer]) throws(Violation) {
-    for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
+    for (peer, id, write) in notCommitted { try checkNotCommitted(peer, id, write) }
   }
 
   /// A peer is asked again only if another write came meanwhile, or if its number was used up.
@@ -45,7 +40,7 @@ final class OutcomeOracle: Invariant, SimulationPart {
   }
 
   /// G6: each write has one outcome, and a true one.
-  private func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
+  private mutating func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
     record("\(peer) write \(id.rawValue): \(outcome)")
     guard let write = peer.writes.unacknowledged.remove(id) else {
       throw Violation(.oneOutcome, "write \(id.rawValue) of \(peer) got a second outcome, \(outcome)")
@@ -66,20 +61,20 @@ final class OutcomeOracle: Invariant, SimulationPart {
       counts[.unknown] += 1
       // Undecided writes are resent; only how long an earlier run waited is unknown.
       if log.losses == 0, !peer.mayBeForgotten, !peer.numbers.wasForgotten || peer.outbox.successor == nil {
-        throw Violation(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
+        throw Violation(.outcomeKept, "\(what) ended with an unknown outcome, although nothing was lost")
       }
       return
     case .expired:
       counts[.expiredUnsent] += 1
-      if !write.isWithdrawn { throw Violation(.oneOutcome, "\(what) expired, which nobody asked for") }
+      if !write.isWithdrawn { throw Violation(.oneOutcome, "\(what) expired without being withdrawn") }
     case .refused(let refusal):
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
       if !write.mayBeRefused, !mayOwnerRefuse(refusal, in: write.model) {
         throw Violation(.oneOutcome, "\(what) was refused: \(refusal)")
       }
     }
-    try checkNotCarriedOut(peer.index, id, write)
-    notCarriedOut.append((peer.index, id, write))
+    try checkNotCommitted(peer.index, id, write)
+    notCommitted.append((peer.index, id, write))
   }
 
   /// The superseding write sets all the same fields and contains the gathered words and numbers.
@@ -105,7 +100,7 @@ final class OutcomeOracle: Invariant, SimulationPart {
       throw Violation(.oneOutcome, "\(what) was acknowledged at version \(point.version), which was never stored")
     }
     if entry.isRecovered {
-      throw Violation(.oneOutcome, "\(what) was acknowledged with version \(point.version), which was brought back")
+      throw Violation(.oneOutcome, "\(what) was acknowledged with version \(point.version), which was recovered")
     }
     if entry.tag != peer.tag {
       throw Violation(.oneOutcome, "\(what) was acknowledged with another peer's version \(point.version)")
@@ -134,7 +129,7 @@ final class OutcomeOracle: Invariant, SimulationPart {
     _ condition: Condition, of what: @autoclosure () -> String, _ point: LogOracle.Point, _ entry: LogOracle.Entry
   ) throws(Violation) {
     if condition.version > 0, condition.epoch != entry.epoch {
-      throw Violation(.comparison, "\(what()) compared with another epoch and was carried out")
+      throw Violation(.comparison, "\(what()) compared with another epoch and was committed")
     }
     guard condition.version + 1 < point.version, let field = SimulatedField.index(of: condition.field) else { return }
     // A field deleted and forgotten since counts as never written.
@@ -156,14 +151,14 @@ final class OutcomeOracle: Invariant, SimulationPart {
     profile.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
   }
 
-  private func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedWrite) throws(Violation) {
+  private func checkNotCommitted(_ peer: Int, _ id: WriteID, _ write: SimulatedWrite) throws(Violation) {
     for (field, value) in write.fields {
       guard let point = log.point(of: value, in: field, of: write.model) else { continue }
       // A recovered value does not identify its writer: a second loss forgets that.
       if log.losses > 1, log.entry(point)?.isRecovered == true { continue }
       throw Violation(
         .noPhantom,
-        "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
+        "write \(id.rawValue) of p\(peer) ended without being committed, "
           + "but it is version \(point.version) of \(modelNames[write.model])")
     }
     // After a loss a later write that contained it may have been recovered.
@@ -171,7 +166,7 @@ final class OutcomeOracle: Invariant, SimulationPart {
     where log.losses == 0 && SimulatedField.elements(of: log.head(of: write.model)[field]).contains(element) {
       throw Violation(
         .noPhantom,
-        "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
+        "write \(id.rawValue) of p\(peer) ended without being committed, "
           + "but its \(element) is in \(SimulatedField.names[field]) of \(modelNames[write.model])")
     }
   }

@@ -3,16 +3,11 @@ import BindingPeer
 import BindingProtocol
 
 /// What peers show: a state of the one sequence, never an older one, overlaid with their own pending writes (G1, G5).
-final class ReplicaOracle: Invariant, SimulationPart {
+struct ReplicaOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
+  let log: LogOracle
 
-  init(_ context: SimulationContext, _ log: LogOracle) {
-    self.context = context
-    self.log = log
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .updated(let update, let peer): try check(update, of: peer)
     case .peerSettled(let peer): try checkAcknowledged(peer)
@@ -104,9 +99,7 @@ final class ReplicaOracle: Invariant, SimulationPart {
     peer.writes.acknowledged.removeAll { at in
       let mine = peer.read { $0.version(of: modelNames[at.model]) }
       guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.writes.lastPlain[at.model][at.field]
-      else {
-        return true
-      }
+      else { return true }
       let shown = peer.read { $0.shown(modelNames[at.model], SimulatedField.names[at.field]) }
       if shown != last.value {
         wrong = Violation(
@@ -133,7 +126,8 @@ final class ReplicaOracle: Invariant, SimulationPart {
         else { continue }
         throw Violation(
           .readYourWrites,
-          "write \(id.rawValue) of \(peer) lies over version \(update.version) of \(update.model), which holds it")
+          "write \(id.rawValue) of \(peer) overlays version \(update.version) of \(update.model), which contains it"
+        )
       }
       guard let base else { continue }
       // A write without a number was merged or is resent: it gets a later number.
@@ -147,7 +141,7 @@ final class ReplicaOracle: Invariant, SimulationPart {
       guard isOlder else { continue }
       throw Violation(
         .readYourWrites,
-        "write \(id.rawValue) of \(peer), proposal \(number ?? 0), lies over its own proposal \(base.number) "
+        "write \(id.rawValue) of \(peer), proposal \(number ?? 0), overlays its own later proposal \(base.number) "
           + "in \(update.model)")
     }
   }
@@ -197,8 +191,8 @@ final class ReplicaOracle: Invariant, SimulationPart {
         }
         throw Violation(
           .readYourWrites,
-          "\(peer) shows \(title) = \(describe(record?.shown)) of \(name) where nothing waits and "
-            + "\(describe(record?.committed)) is committed; its observers were told \(describe(notified))")
+          "\(peer) shows \(title) = \(describe(record?.shown)) of \(name) where nothing is pending and "
+            + "\(describe(record?.committed)) is committed; its observers received \(describe(notified))")
       }
     }
   }

@@ -3,16 +3,11 @@ import BindingPeer
 import BindingProtocol
 
 /// What the hub sends: its store holds it, and it forgets no outcome that its peer has not seen (R1, R2, R8, R11).
-final class SentStateOracle: Invariant, SimulationPart {
+struct SentStateOracle: Invariant, SimulationPart {
   let context: SimulationContext
-  private let log: LogOracle
+  let log: LogOracle
 
-  init(_ context: SimulationContext, _ log: LogOracle) {
-    self.context = context
-    self.log = log
-  }
-
-  func observe(_ event: Observation) throws(Violation) {
+  mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .sent(let frame, let kind, let destination, let hub): try check(frame, kind, to: destination, hub)
     case .received(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:
@@ -68,7 +63,7 @@ final class SentStateOracle: Invariant, SimulationPart {
   ) throws(Violation) {
     guard version > 0, let model = hub.model(of: topic) else { return }
     if log.state(.init(model: model, epoch: epoch, version: version)) == nil {
-      throw Violation(.storedFirst, "\(what) told version \(version) of \(modelNames[model]) before it was stored")
+      throw Violation(.storedFirst, "\(what) contained version \(version) of \(modelNames[model]) before it was stored")
     }
   }
 
@@ -79,12 +74,12 @@ final class SentStateOracle: Invariant, SimulationPart {
     let lastDecided = log.lastDecided(of: tag, in: model)
     if joined.lastDecided > lastDecided {
       throw Violation(
-        .soundJoin, "\(peer) was told mark \(joined.lastDecided) in \(joined.model), stored is \(lastDecided)")
+        .soundJoin, "\(peer) joined \(joined.model) as decided up to \(joined.lastDecided), stored is \(lastDecided)")
     }
     if let unacknowledged = peer.numbers.asked[joined.request], unacknowledged > lastDecided + 1 {
       throw Violation(
         .soundJoin,
-        "\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(lastDecided)")
+        "\(peer) joined \(joined.model) as decided up to \(unacknowledged - 1), stored is \(lastDecided)")
     }
     guard joined.delivery == .published, peer.link.isConnected else { return }
     if !peer.link.topics.contains(joined.topic) {
@@ -108,7 +103,7 @@ final class SentStateOracle: Invariant, SimulationPart {
         guard let entry = log.entry(point), entry.tag == tag, entry.number == name.number else {
           throw Violation(
             .storedFirst,
-            "\(peer) was told that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
+            "\(peer) received that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
               + "which is not stored so")
         }
         countRepeat(of: name, decidedIn: entry.run, by: peer.hub)
@@ -117,7 +112,7 @@ final class SentStateOracle: Invariant, SimulationPart {
       let result = log.results[name]
       guard result.decision == outcome.kind else {
         throw Violation(
-          .storedFirst, "\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
+          .storedFirst, "\(peer) received \(outcome.kind) for proposal \(outcome.number), which is not stored so")
       }
       countRepeat(of: name, decidedIn: result.run, by: peer.hub)
     }
@@ -135,7 +130,8 @@ final class SentStateOracle: Invariant, SimulationPart {
     let tag = peer.tag
     for (model, name) in modelNames.prefix(profile.models).enumerated()
     where peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0 {
-      throw Violation(.outcomeKept, "the hub says that it does not know \(peer), which has a mark in \(name)")
+      throw Violation(
+        .outcomeKept, "the hub says that it does not know \(peer), whose last decided number in \(name) is stored")
     }
   }
 
@@ -159,7 +155,7 @@ final class SentStateOracle: Invariant, SimulationPart {
     guard peer.numbers.firstSent[model][number] == peer.hub.epoch else { return }
     throw Violation(
       .outcomeKept,
-      "\(peer) was told that nobody knows what became of proposal \(number) to \(modelNames[model]), which was first "
+      "\(peer) received an unknown outcome for proposal \(number) to \(modelNames[model]), which was first "
         + "sent in this epoch")
   }
 }

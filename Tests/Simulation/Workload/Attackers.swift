@@ -123,7 +123,7 @@ final class Attackers: SimulationPart {
     let victim = network.peers[chance.below(network.peers.count)]
     let attacker = makeAttacker()
     let stolen = Identity(tag: victim.tag, secret: attacker.identity.secret, name: "thief")
-    record("an attacker says hello as \(victim), and speaks in its session")
+    record("an attacker says hello as \(victim) and sends in its session")
     try send(.hello(Hello(identity: stolen, capabilities: Capability.all)), attacker)
     let index = chance.below(modelNames.count)
     try send(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), attacker)
@@ -141,7 +141,7 @@ final class Attackers: SimulationPart {
       try send(message, inItsName)
     }
     if wasThere, !hub.hasSession(victim) {
-      throw Violation(.lease, "an attacker that spoke in its session ended that of \(victim)")
+      throw Violation(.lease, "an attacker that sent in the session of \(victim) ended it")
     }
   }
 

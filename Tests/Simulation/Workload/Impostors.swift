@@ -28,7 +28,7 @@ final class Impostors: SimulationPart {
         PeerMessage.propose([proposal]).encode(
           session: peer.link.session, start: hub.start))
     }
-    record("an impostor speaks for \(peer)")
+    record("an impostor sends as \(peer)")
     for frame in frames { hub.receive(frame, on: connection) }
     counts[.impostor] += 1
     try hub.settle()
@@ -43,7 +43,7 @@ final class Impostors: SimulationPart {
     let secret = Secret(high: 2, low: chance.next())
     let session = chance.next() | 1
     let start = hub.start
-    record("an impostor speaks for \(tag.short) before it is back")
+    record("an impostor sends as \(tag.short) before that is back")
     func send(_ message: PeerMessage, start: StartNumber) throws(Violation) {
       hub.receive(message.encode(session: session, start: start), on: connection)
       try hub.settle()

@@ -127,9 +127,7 @@ final class Workload: SimulationPart {
         Condition(field: "a", epoch: $0.epoch, version: $0.version)
       }
       let set = FieldOperation(.set, "a", context.uniqueValue(of: peer.index))
-      if chance.perMille(300), let condition {
-        try peer.write([set], conditions: [condition], to: model)
-      }
+      if chance.perMille(300), let condition { try peer.write([set], conditions: [condition], to: model) }
       try peer.write([FieldOperation(.clear, "a")], to: model)
     case 2:
       record("\(peer) leaves \(visited)")

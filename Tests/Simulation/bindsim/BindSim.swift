@@ -14,9 +14,9 @@ struct BindSim: ParsableCommand {
   var from: UInt64 = 0
   @Option(help: "The first seed of the other half; drawn afresh and printed when not given.")
   var fresh: UInt64?
-  @Option(help: "Run this seed alone and tell it step by step.")
+  @Option(help: "Run this seed alone and print every step.")
   var replay: UInt64?
-  @Flag(help: "End with the first broken history, tell it in a line, and draw no seed afresh.")
+  @Flag(help: "End with the first broken history, print it in one line, and draw no seed afresh.")
   var untilBroken = false
   #if MUTANTS
     @Option(help: "Plant this fault; 'list' names them all.")
