@@ -94,7 +94,7 @@ struct LastWordsTests {
     defer { hub.stop() }
     let address = try #require(hub.addresses.first)
     func present() -> [String] {
-      guard case .array(let sessions)? = HubStatus.ask(address, timeout: .milliseconds(10_000))?["sessions"] else {
+      guard case .array(let sessions)? = HubStatus.ask(address, timeout: .seconds(10))?["sessions"] else {
         return []
       }
       return sessions.compactMap { if case .string(let name)? = $0["name"] { name } else { nil } }

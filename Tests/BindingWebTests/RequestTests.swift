@@ -189,8 +189,8 @@ struct IdleTests {
   @Test("a silent, slow or idle connection is closed and counted")
   func slow() throws {
     let site = try Site {
-      $0.limits.requestTimeout = .milliseconds(1_000)
-      $0.limits.idleTimeout = .milliseconds(1_000)
+      $0.limits.requestTimeout = .seconds(1)
+      $0.limits.idleTimeout = .seconds(1)
     }
     let silent = try site.client()
     let slow = try site.client()

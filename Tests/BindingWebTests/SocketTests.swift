@@ -135,7 +135,7 @@ struct PageLivenessTests {
   func silence() throws {
     let site = try Site {
       $0.limits.pingInterval = .milliseconds(50)
-      $0.limits.silenceTimeout = .milliseconds(2_000)
+      $0.limits.silenceTimeout = .seconds(2)
     }
     let page = try site.welcomedPage()
     #expect(try page.frame { $0.opcode == 9 }.payload.isEmpty)
@@ -147,7 +147,7 @@ struct PageLivenessTests {
   func pongs() throws {
     let site = try Site {
       $0.limits.pingInterval = .milliseconds(20)
-      $0.limits.silenceTimeout = .milliseconds(2_000)
+      $0.limits.silenceTimeout = .seconds(2)
     }
     let page = try site.welcomedPage()
     for _ in 0..<150 {

@@ -42,38 +42,42 @@ def check(tree: Tree) -> Iterator[Finding]:
             elif count > MOST_TYPES:
                 yield Finding(file.path, line, "surface", f"more than {MOST_TYPES} types: remove an export")
     for file in tree.swift_files("Sources"):
-        yield from _check_documented(file)
+        yield from _check_public(file)
 
 
-def _check_documented(file: SourceFile) -> Iterator[Finding]:
-    code = file.code.splitlines()
-    for number, line in enumerate(code):
-        found = _PUBLIC.match(line)
-        thrown = _THROWN.search(line)
-        if thrown and not thrown[1].endswith("Error") and thrown[1] not in NO_ERRORS:
-            yield Finding(file.path, number + 1, "surface", f"name the error type {thrown[1]}Error")
-        if found and _NUMBER_OF_TIME.search(line) and file.path.rpartition("/")[2] not in NUMBERS_OF_TIME:
-            yield Finding(file.path, number + 1, "surface", "use Duration for a time")
-        if not found or found[2] in REQUIREMENTS or "override" in found[1] or re.search(r"func\s+[=<]", line):
-            continue
-        above = number - 1
-        # Skips attributes, which may take several lines, and comments about the code.
-        while above >= 0 and not file.lines[above].lstrip().startswith("///") and _is_attribute(file.lines, above):
-            above -= 1
-        if above < 0 or not file.lines[above].lstrip().startswith("///"):
-            yield Finding(file.path, number + 1, "surface", "add a comment (///) that stands alone")
+def _check_public(file: SourceFile) -> Iterator[Finding]:
+    for number, line in enumerate(file.code.splitlines()):
+        for problem in _problems(file, number, line):
+            yield Finding(file.path, number + 1, "surface", problem)
+
+
+def _problems(file: SourceFile, number: int, line: str) -> Iterator[str]:
+    thrown = _THROWN.search(line)
+    if thrown and not thrown[1].endswith("Error") and thrown[1] not in NO_ERRORS:
+        yield f"name the error type {thrown[1]}Error"
+    found = _PUBLIC.match(line)
+    if not found:
+        return
+    if _NUMBER_OF_TIME.search(line) and file.path.rpartition("/")[2] not in NUMBERS_OF_TIME:
+        yield "use Duration for a time"
+    is_exempt = found[2] in REQUIREMENTS or "override" in found[1] or re.search(r"func\s+[=<]", line)
+    if not is_exempt and not _has_comment(file.lines, number):
+        yield "add a comment (///) that stands alone"
+
+
+def _has_comment(lines: list[str], number: int) -> bool:
+    """Whether a comment stands above a declaration and its attributes."""
+    above = number - 1
+    while above >= 0 and not lines[above].lstrip().startswith("///") and _is_attribute(lines, above):
+        above -= 1
+    return above >= 0 and lines[above].lstrip().startswith("///")
 
 
 def _is_attribute(lines: list[str], number: int) -> bool:
-    """Whether a line belongs to the attributes before a declaration."""
-    line = lines[number].strip()
-    if line.startswith(("@", "#if", "#else", "#endif", "//")):
+    """Whether a line belongs to the attributes before a declaration, which may take several lines."""
+    if lines[number].strip().startswith(("@", "#if", "#else", "#endif", "//")):
         return True
     # Inside the parentheses of an attribute that begins on a line above.
-    for above in range(number, max(-1, number - 8), -1):
-        text = lines[above].strip()
-        if not text or text.endswith(("{", "}")):
-            return False
-        if text.startswith("@"):
-            return True
-    return False
+    texts = [lines[above].strip() for above in range(number, max(-1, number - 8), -1)]
+    first = next((text for text in texts if not text or text.startswith("@") or text.endswith(("{", "}"))), "")
+    return first.startswith("@") and not first.endswith(("{", "}"))

@@ -87,7 +87,7 @@ public final class Hub: Sendable {
       mailbox.post(.stop)
     }
     // Only the last lines of the thread are left.
-    _ = mailbox.join(timeoutMilliseconds: 5_000)
+    _ = mailbox.join(timeout: .seconds(5))
     if let failure = mailbox.failure { throw failure }
   }
 
@@ -118,14 +118,14 @@ public final class Hub: Sendable {
   /// - Returns: whether the thread has ended in that time.
   @discardableResult
   public func stop(timeout: Duration = .seconds(5)) -> Bool {
-    mailbox.stop(timeoutMilliseconds: Int(clamping: timeout.wholeMilliseconds))
+    mailbox.stop(timeout: timeout)
   }
 
   /// Blocks the calling thread until the hub has ended.
   /// - Throws: `StoreError` if a failing store ended it. Writes not acknowledged by then are not stored; their
   ///   peers send them to the next hub.
   public func wait() throws(StoreError) {
-    while !mailbox.join(timeoutMilliseconds: 3_600_000) {}
+    while !mailbox.join(timeout: .seconds(3_600)) {}
     if let failure = mailbox.failure { throw failure }
   }
 }

@@ -18,9 +18,9 @@ final class HubInquiry {
   }
 
   /// Sends a question and waits on the calling thread; nil if no readable answer arrives in time.
-  func ask(_ question: PeerMessage, timeoutMilliseconds: Int) -> HubMessage? {
+  func ask(_ question: PeerMessage, timeout: Duration) -> HubMessage? {
     guard (try? socket.send(question.encode(session: 0, start: 0), [])) == .sent,
-      (try? socket.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds)) == true,
+      (try? socket.wait(for: .readable, timeoutMilliseconds: Int(clamping: timeout.wholeMilliseconds))) == true,
       (try? socket.receive(into: &message)) == true
     else { return nil }
     return (try? HubMessage.decode(message.unsafeBytes))?.message

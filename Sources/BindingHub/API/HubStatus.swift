@@ -4,9 +4,8 @@ public import BindingProtocol
 public enum HubStatus {
   /// Asks for the report and waits on the calling thread; nil if no hub answers in time.
   public static func ask(_ address: HubAddress, timeout: Duration) -> JSON? {
-    let milliseconds = Int(clamping: timeout.wholeMilliseconds)
     guard let inquiry = HubInquiry(to: address),
-      case .statusReport(let report)? = inquiry.ask(.status, timeoutMilliseconds: milliseconds)
+      case .statusReport(let report)? = inquiry.ask(.status, timeout: timeout)
     else { return nil }
     return try? report.json.json
   }

@@ -43,14 +43,13 @@ public enum HubVerification {
     _ address: HubAddress, names: [String] = [], timeout: Duration
   ) throws(VerificationError) -> [Finding] {
     guard let inquiry = HubInquiry(to: address) else { throw .noHub }
-    let milliseconds = Int(clamping: timeout.wholeMilliseconds)
     var findings: [Finding] = []
     var (after, start): (Topic, String?) = (Topics.none, nil)
     repeat {
       let question = Verify(
-        timeoutMilliseconds: UInt32(clamping: milliseconds), after: after, names: Array(names.prefix(255)))
+        timeoutMilliseconds: UInt32(clamping: timeout.wholeMilliseconds), after: after, names: Array(names.prefix(255)))
       // The hub gets one second more than it may take; after that it counts as absent.
-      switch inquiry.ask(.verify(question), timeoutMilliseconds: milliseconds + 1_000) {
+      switch inquiry.ask(.verify(question), timeout: timeout + .seconds(1)) {
       case nil: throw .noHub
       case .error(let error) where error.code == .unknownKind: throw .hubTooOld
       case .error(let error): throw .refused(error.text)

@@ -96,13 +96,13 @@ final class HubMailbox: Sendable {
     if hasEnded { body() }
   }
 
-  func stop(timeoutMilliseconds: Int) -> Bool {
+  func stop(timeout: Duration) -> Bool {
     post(.stop)
-    return join(timeoutMilliseconds: timeoutMilliseconds)
+    return join(timeout: timeout)
   }
 
-  func join(timeoutMilliseconds: Int) -> Bool {
-    state.withLock { $0.thread }?.join(timeoutMilliseconds: timeoutMilliseconds) ?? true
+  func join(timeout: Duration) -> Bool {
+    state.withLock { $0.thread }?.join(timeoutMilliseconds: Int(clamping: timeout.wholeMilliseconds)) ?? true
   }
 }
 

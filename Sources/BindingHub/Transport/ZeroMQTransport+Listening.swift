@@ -75,7 +75,7 @@ extension ZeroMQTransport {
   /// Whether the process at the port answers like a hub.
   private static func isHub(at address: HubAddress) -> Bool {
     guard let inquiry = HubInquiry(to: address) else { return false }
-    return inquiry.ask(.ping(Ping(token: 1)), timeoutMilliseconds: 500) != nil
+    return inquiry.ask(.ping(Ping(token: 1)), timeout: .milliseconds(500)) != nil
   }
 
   private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }

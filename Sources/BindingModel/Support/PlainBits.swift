@@ -17,16 +17,15 @@ enum PlainBits {
   @inlinable @inline(__always)
   static func load<Value>(from address: UnsafeRawPointer, as _: Value.Type) -> Value {
     switch MemoryLayout<Value>.size {
-    case 8:
-      var bits = bindbus_load_8(address)
-      return withUnsafeBytes(of: &bits) { $0.load(as: Value.self) }
-    case 4:
-      var bits = bindbus_load_4(address)
-      return withUnsafeBytes(of: &bits) { $0.load(as: Value.self) }
-    default:
-      var bits = bindbus_load_1(address)
-      return withUnsafeBytes(of: &bits) { $0.load(as: Value.self) }
+    case 8: value(of: bindbus_load_8(address))
+    case 4: value(of: bindbus_load_4(address))
+    default: value(of: bindbus_load_1(address))
     }
+  }
+
+  @inlinable @inline(__always)
+  static func value<Bits, Value>(of bits: Bits) -> Value {
+    withUnsafeBytes(of: bits) { $0.load(as: Value.self) }
   }
 
   @inlinable @inline(__always)
