@@ -18,6 +18,7 @@ let package = Package(
   platforms: [.macOS(.v14)],
   products: [
     .library(name: "Bindbus", targets: ["Bindbus"]),
+    .library(name: "BindbusTesting", targets: ["BindbusTesting"]),
     .library(name: "BindingModel", targets: ["BindingModel"]),
     .library(name: "BindingControls", targets: ["BindingControls"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
@@ -54,6 +55,9 @@ let package = Package(
       name: "BindingHub",
       dependencies: ["BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
+    // What the tests of an application use.
+    .target(
+      name: "BindbusTesting", dependencies: ["BindingHub", "BindingModel", "BindingProtocol"], swiftSettings: strict),
     .target(
       name: "BindingStore",
       dependencies: [
@@ -157,12 +161,13 @@ let package = Package(
         "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",
       dependencies: [
-        "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingProtocol",
+        "BindbusTesting", "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingProtocol",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -171,7 +176,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
-      dependencies: ["BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "BindbusTesting", "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
   ]
 )

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import BindingPeer
@@ -105,7 +106,7 @@ struct BarrierTests {
       }
       if isFirst {
         transport.cut()
-        transport.open()
+        transport.heal()
       }
       return isFirst
     }

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import Dispatch

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingModel
 import BindingPeer
 import Testing

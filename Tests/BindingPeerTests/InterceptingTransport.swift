@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import BindingPeer
@@ -6,28 +7,19 @@ import BindingPeer
 final class InterceptingTransport: InProcessTransport {
   private struct State: Sendable {
     var deliver: (@Sendable ([UInt8]) -> Void)?
-    var ended: (@Sendable () -> Void)?
-    var isCut = false
     var session: SessionID = 0
     var start: StartNumber = 0
     var keepsUp: @Sendable (PeerMessage) -> Bool = { _ in false }
     var changesDown: @Sendable (HubMessage) -> HubMessage? = { $0 }
   }
-  private let hub: Hub
+  private let link: TestLink
   private let state = Protected(State())
 
-  init(_ hub: Hub) { self.hub = hub }
+  init(_ hub: Hub) { link = TestLink(to: hub) }
 
-  /// Cuts the connection, and refuses new ones until `open`.
-  func cut() {
-    let ended = state.withLock { state in
-      state.isCut = true
-      return state.ended
-    }
-    ended?()
-  }
+  func cut() { link.cut() }
 
-  func open() { state.withLock { $0.isCut = false } }
+  func heal() { link.heal() }
 
   /// Drops the peer's messages for which this is true.
   func keep(_ keeps: @escaping @Sendable (PeerMessage) -> Bool) { state.withLock { $0.keepsUp = keeps } }
@@ -51,16 +43,8 @@ final class InterceptingTransport: InProcessTransport {
       guard let (header, message) = try? HubMessage.decode(frame) else { return deliver(frame) }
       if let message = changes(message) { deliver(message.encode(topic: header.topic, start: header.start)) }
     }
-    let isCut = state.withLock { state in
-      state.deliver = deliver
-      state.ended = ended
-      return state.isCut
-    }
-    if isCut {
-      ended()
-      return Nowhere()
-    }
-    return Inside(connection: hub.connect(deliver: changed, ended: ended), transport: self)
+    state.withLock { $0.deliver = deliver }
+    return Inside(connection: link.connect(deliver: changed, ended: ended), transport: self)
   }
 
   fileprivate func lets(_ frame: [UInt8]) -> Bool {
@@ -86,12 +70,5 @@ final class InterceptingTransport: InProcessTransport {
     func subscribe(_ topic: [UInt8]) { connection.subscribe(topic) }
     func unsubscribe(_ topic: [UInt8]) { connection.unsubscribe(topic) }
     func close() { connection.close() }
-  }
-
-  private final class Nowhere: HubConnection {
-    func send(_ frame: [UInt8]) {}
-    func subscribe(_ topic: [UInt8]) {}
-    func unsubscribe(_ topic: [UInt8]) {}
-    func close() {}
   }
 }

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingPeer
 import BindingProtocol
@@ -13,14 +14,14 @@ private struct Lamp: Model {
 struct RunTests {
   @Test("the run of a cancelled task waits for the outcomes of what was written, and closes the peer")
   func cancelled() async throws {
-    let transport = OfflineTransport()
-    let peer = try Peer(name: "running", hub: .inProcess(transport))
+    let link = TestLink(to: try Hub.embedded(), isCut: true)
+    let peer = try Peer(name: "running", hub: .inProcess(link))
     let running = Task { try await peer.run(flush: .seconds(20)) }
     let model = try peer.model("lamp")
     let write = try model.write("on", to: "state", editedFrom: "")
     running.cancel()
     // Only now is there a hub: a run that did not wait would have closed the peer.
-    transport.open(to: try Hub.embedded())
+    link.heal()
     try await running.value
     #expect(try await write.committed == 1)
     #expect(peer.status.isStopped)

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingControls
 import BindingHub
 import BindingPeer

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import BindingPeer
@@ -167,13 +168,13 @@ struct SharingTests {
 
   @Test("a write without a hub shows immediately and is committed once there is one")
   func worksBeforeTheHub() async throws {
-    let transport = OfflineTransport()
-    let early = try Peer(name: "early", hub: .inProcess(transport))
+    let link = TestLink(to: hub, isCut: true)
+    let early = try Peer(name: "early", hub: .inProcess(link))
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     lamp.level = 0.4
     #expect(lamp.level == 0.4)
     #expect(early.unconfirmed == 1)
-    transport.open(to: hub)
+    link.heal()
     #expect(await eventually { early.unconfirmed == 0 })
     let other = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(other.level == 0.4)
@@ -191,7 +192,7 @@ struct SharingTests {
 
   @Test("closing waits for outcomes and names the writes left without one")
   func closeNamesWhatIsLeft() async throws {
-    let early = try Peer(name: "early", hub: .inProcess(OfflineTransport()))
+    let early = try Peer(name: "early", hub: .inProcess(TestLink(to: hub, isCut: true)))
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     let write = try lamp.$level.write(0.4)
     #expect(await early.close(flush: .zero) == ["lamp.level"])
@@ -243,7 +244,7 @@ struct SharingTests {
     transport.cut()
     mine.level = 0.8
     #expect(await eventually { isUnderWay.withLock { $0 } })
-    transport.open()
+    transport.heal()
     #expect(await left.close(flush: .seconds(20)) == [])
     #expect(isOver.withLock { $0 })
     #expect(await eventually { theirs.level == 1 })

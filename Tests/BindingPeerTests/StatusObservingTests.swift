@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingControls
 import BindingHub
 import BindingModel
@@ -41,7 +42,7 @@ struct StatusObservingTests {
     lamp.level = 0.8
     lamp.on = true
     #expect(counts.withLock { $0 } == [0, 1, 2])
-    transport.open()
+    transport.heal()
     #expect(await eventually { counts.withLock { $0.last } == 0 })
     #expect(peer.unconfirmed == 0)
     token.cancel()

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import BindingPeer
@@ -98,7 +99,7 @@ struct StatusTests {
     #expect(since <= .now)
     #expect(lamp.status.staleSince == since)
     #expect(peer.status.staleSince == since)
-    transport.open()
+    transport.heal()
     #expect(await eventually { field.withLock { kinds($0).last } == "current" })
     #expect(await eventually { model.withLock { $0.last?.isCurrent } == true })
     #expect(peer.status.staleSince == nil)
@@ -183,7 +184,7 @@ struct StatusTests {
     #expect(await eventually { !peer.status.isLive })
     mine.owner = "me"
     _ = try await theirs.$owner.write("them").committed
-    transport.open()
+    transport.heal()
     #expect(await eventually { if case .problem = mine.$owner.status { true } else { false } })
     guard case .problem(.rejected(_, let current)) = mine.$owner.status else { return }
     #expect(current?.description == "\"them\"")
@@ -198,7 +199,7 @@ struct StatusTests {
     #expect(await eventually { !peer.status.isLive })
     mine.mood = "wild"
     _ = try await theirs.$mood.write("bright").committed
-    transport.open()
+    transport.heal()
     #expect(await eventually { if case .problem? = received.withLock({ $0.last }) { true } else { false } })
     guard case .problem(.rejected(let reason, let current))? = received.withLock({ $0.last }) else { return }
     #expect(reason.contains("expired") && current?.description == "\"bright\"")

@@ -1,3 +1,4 @@
+import BindbusTesting
 import Foundation
 import Testing
 
@@ -94,7 +95,7 @@ struct BenchCommandTests {
   @Test(
     "Ctrl-C ends `bench` with 130 and leaves no model and no file",
     arguments: ["slider", "fan-out", "burst", "offline"])
-  func interrupted(_ profile: String) throws {
+  func interrupted(_ profile: String) async throws {
     let hub = try bench.startHub()
     let watcher = try bench.start("watch", "--json")
     let running = try RunningProcess(
@@ -102,7 +103,7 @@ struct BenchCommandTests {
       folder: bench.folder)
     // The offline profile is disconnected, so other peers see nothing of it before its end.
     if profile == "offline" {
-      #expect(eventually { bench.files.contains { $0.hasPrefix("bindpeer-bench-") } })
+      #expect(await eventually { bench.files.contains { $0.hasPrefix("bindpeer-bench-") } })
     } else {
       #expect(watcher.line { $0.contains("\"model\":\"bench/") } != nil, "\(running.output)")
     }
@@ -125,15 +126,6 @@ struct BenchCommandTests {
     #expect(found["verdict"] as? String == "broken" && found["durability"] as? String == "process", "\(found)")
     #expect((found["unconfirmed"] as? Int ?? 0) > 0 && (found["lost"] as? Int ?? 0) > 0, "\(found)")
     #expect(running.output.contains { $0.contains("bindpeer rm bench/") }, "\(running.output)")
-  }
-
-  private func eventually(_ condition: () -> Bool) -> Bool {
-    let end = Date(timeIntervalSinceNow: 20)
-    while !condition() {
-      if Date() > end { return false }
-      usleep(5_000)
-    }
-    return true
   }
 }
 

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingProtocol
 import Foundation
 import Testing
@@ -39,15 +40,6 @@ struct NamesTests {
     }
   }
 
-  private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Date(timeIntervalSinceNow: 30)
-    while Date() < end {
-      if try condition() { return true }
-      usleep(50_000)
-    }
-    return false
-  }
-
   private func bindhub(_ arguments: String...) throws -> (code: Int32?, output: String) {
     let running = try RunningProcess(Bench.program("bindhub"), arguments, hub: bench.hub)
     let code = running.end()
@@ -55,7 +47,7 @@ struct NamesTests {
   }
 
   @Test("removed models leave nothing in the hub or its store, and after a restart new ones fit")
-  func churned() throws {
+  func churned() async throws {
     // The maximum number of models in a hub (maxModels); more are made after the restart.
     let count = 100_000
     let store = bench.folder.appendingPathComponent("names.db").path
@@ -64,7 +56,7 @@ struct NamesTests {
       let peer = try RawPeer(bench.hub)
       try peer.hello()
       try churn(peer, count)
-      #expect(try eventually { try bench.counter("removedModels") == count })
+      #expect(try await eventually { try bench.counter("removedModels") == count })
       #expect(try bench.run("set", "fresh/model.x=1", "--timeout", "20s").code == 0)
       #expect(try bench.run("ls").output.contains("fresh/model"))
       hub.send(SIGTERM)

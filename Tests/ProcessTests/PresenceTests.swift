@@ -1,3 +1,4 @@
+import BindbusTesting
 import Foundation
 import Testing
 
@@ -16,30 +17,21 @@ struct PresenceTests {
     }
   }
 
-  private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Date(timeIntervalSinceNow: 30)
-    while try !condition() {
-      if Date() > end { return false }
-      usleep(50_000)
-    }
-    return true
-  }
-
   @Test("peers in a model are listed until soon after kill -9; a peer that only lists is not")
-  func killed() throws {
+  func killed() async throws {
     let hub = try bench.startHub(["--lease", "1000"])
     try bench.run("set", "lamp.on=true")
     let first = try bench.start("watch", "lamp", "--name", "first")
-    #expect(try eventually { try present() == ["first"] })
+    #expect(try await eventually { try present() == ["first"] })
     let second = try bench.start("watch", "lamp", "--name", "second")
-    #expect(try eventually { try present() == ["first", "second"] })
+    #expect(try await eventually { try present() == ["first", "second"] })
     second.send(SIGKILL)
-    #expect(try eventually { try present() == ["first"] })
+    #expect(try await eventually { try present() == ["first"] })
     withExtendedLifetime((hub, first)) {}
   }
 
   @Test("an ephemeral value of a script is read by others, listed with its name, and ends with it")
-  func script() throws {
+  func script() async throws {
     let hub = try bench.startHub(["--lease", "1000"])
     let sensor = try bench.start("pipe", "lamp", "--ephemeral", "--name", "sensor")
     sensor.write(#"{"lux":70,"@me":{"room":"attic"}}"#)
@@ -47,16 +39,16 @@ struct PresenceTests {
     #expect(try bench.run("get", "lamp.lux", "--ephemeral", "--raw").output == "70")
     #expect(try bench.run("ls", "--peers", "lamp").output.hasSuffix(#"{"room":"attic"}"#))
     sensor.send(SIGKILL)
-    #expect(try eventually { try bench.run("get", "lamp.lux", "--ephemeral").code == 1 })
+    #expect(try await eventually { try bench.run("get", "lamp.lux", "--ephemeral").code == 1 })
     withExtendedLifetime(hub) {}
   }
 
   @Test("a hub stopped for ten seconds drops no peer from presence")
-  func stoppedHub() throws {
+  func stoppedHub() async throws {
     let hub = try bench.startHub(["--lease", "3000"])
     try bench.run("set", "lamp.on=true")
     let watcher = try bench.start("watch", "lamp", "--name", "first")
-    #expect(try eventually { try present() == ["first"] })
+    #expect(try await eventually { try present() == ["first"] })
     let before = try bench.run("ls", "--peers", "lamp", "--json").output
     hub.send(SIGSTOP)
     // The stop is the fault itself.
@@ -69,14 +61,14 @@ struct PresenceTests {
   }
 
   @Test("after kill -9 and a restart of the hub all peers are present again")
-  func newHub() throws {
+  func newHub() async throws {
     var hub = try bench.startHub()
     let watcher = try bench.start("watch", "lamp", "--name", "first", "--wait-for-hub")
-    #expect(try eventually { try present() == ["first"] })
+    #expect(try await eventually { try present() == ["first"] })
     hub.send(SIGKILL)
     _ = hub.end()
     hub = try bench.startHub()
-    #expect(try eventually { try present() == ["first"] })
+    #expect(try await eventually { try present() == ["first"] })
     withExtendedLifetime((hub, watcher)) {}
   }
 }

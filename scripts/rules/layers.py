@@ -28,6 +28,7 @@ ALLOWED = {
     "BindingPeer": SYSTEM | {"BindingModel", "BindingProtocol", "Logging", "ZeroMQ"},
     "Bindbus": {"BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingHub": SYSTEM | {"BindingProtocol", "Logging", "ZeroMQ"},
+    "BindbusTesting": SYSTEM | {"BindingHub", "BindingModel", "BindingProtocol"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},

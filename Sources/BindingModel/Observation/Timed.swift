@@ -35,6 +35,16 @@ extension ValueSource where Value: Sendable {
   /// does.
   public func values(throttle interval: Duration) -> Values<Value> { throttled(for: interval).values }
 
+  /// `debounced(for:)` in the time of another clock, such as `TestClock` of `BindbusTesting`.
+  public func debounced(for interval: Duration, clock: some Clock<Duration>) -> ReadOnly<Value> {
+    debounced(for: interval, clock: PaceClock(clock))
+  }
+
+  /// `throttled(for:)` in the time of another clock, such as `TestClock` of `BindbusTesting`.
+  public func throttled(for interval: Duration, clock: some Clock<Duration>) -> ReadOnly<Value> {
+    throttled(for: interval, clock: PaceClock(clock))
+  }
+
   package func debounced(for interval: Duration, clock: PaceClock) -> ReadOnly<Value> {
     ReadOnly(timed: TimedFollower(location, .rest, interval, clock))
   }
@@ -46,6 +56,23 @@ extension ValueSource where Value: Sendable {
 
 extension ReadOnly where Value: Sendable {
   fileprivate init(timed follower: TimedFollower<Value>) { self.init(root: TimedLocation(follower: follower)) }
+}
+
+extension PaceClock {
+  /// The time of another clock, since this moment.
+  fileprivate init(_ clock: some Clock<Duration>) {
+    let origin = clock.now
+    self.init(
+      now: { origin.duration(to: clock.now).nanoseconds },
+      after: { nanoseconds, work in
+        // From now on, not from when the task starts.
+        let deadline = clock.now.advanced(by: .nanoseconds(Int64(clamping: nanoseconds)))
+        Task {
+          try? await clock.sleep(until: deadline, tolerance: nil)
+          work()
+        }
+      })
+  }
 }
 
 /// Follows another value in its own time, and publishes it from a cell of its own.

@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import Foundation
@@ -40,18 +41,18 @@ struct OutboxRestartTests {
 
   @Test("a write made without a hub shows after the restart, and is sent before later writes")
   func restart() async throws {
-    let first = try peer("first", OfflineTransport())
+    let first = try peer("first", TestLink(to: hub, isCut: true))
     try first.model("lamp").write(set("0.4"))
     #expect(await first.close(flush: .zero) == ["lamp.level"])
-    let transport = OfflineTransport()
-    let second = try peer("second", transport)
+    let link = TestLink(to: hub, isCut: true)
+    let second = try peer("second", link)
     #expect(second.unconfirmed == 1 && second.restored.map(\.model) == ["lamp"])
     let old = try #require(second.restored.first).write
     let model = try second.model("lamp")
     #expect(model["level"]?.description == "0.4")
     let new = try model.write(set("0.6"))
     #expect(model["level"]?.description == "0.6")
-    transport.open(to: hub)
+    link.heal()
     let versions = (try await old.committed, try await new.committed)
     #expect(versions == (1, 2))
     #expect(model["level"]?.description == "0.6" && second.status.outbox == .kept)
@@ -62,7 +63,7 @@ struct OutboxRestartTests {
 
   @Test("old and new writes are sent under different tags, and the old tag leaves the hub")
   func identities() async throws {
-    let first = try peer("first", OfflineTransport())
+    let first = try peer("first", TestLink(to: hub, isCut: true))
     let tag = first.tag
     try first.model("lamp").write(set("0.4"))
     await first.close(flush: .zero)
@@ -76,7 +77,7 @@ struct OutboxRestartTests {
 
   @Test("a model that is not shared again still gets its writes")
   func nobodyShares() async throws {
-    let first = try peer("first", OfflineTransport())
+    let first = try peer("first", TestLink(to: hub, isCut: true))
     for _ in 0..<3 { try first.model("lamp").write(addOne) }
     await first.close(flush: .zero)
     let second = try peer("second", hub)
@@ -87,16 +88,16 @@ struct OutboxRestartTests {
   @Test("several runs without a hub are sent in order")
   func severalRuns() async throws {
     for value in ["0.1", "0.2", "0.3"] {
-      let peer = try peer("offline", OfflineTransport())
+      let peer = try peer("offline", TestLink(to: hub, isCut: true))
       try peer.model("lamp").write(set(value))
       try peer.model("lamp").write(addOne)
       await peer.close(flush: .zero)
     }
-    let transport = OfflineTransport()
-    let last = try peer("last", transport)
+    let link = TestLink(to: hub, isCut: true)
+    let last = try peer("last", link)
     let model = try last.model("lamp")
     #expect(model["level"]?.description == "0.3" && model["n"]?.description == "3" && last.unconfirmed == 6)
-    transport.open(to: hub)
+    link.heal()
     #expect(await eventually { last.unconfirmed == 0 })
     #expect(try await atTheHub("n") == "3")
     #expect(try await atTheHub("level") == "0.3")

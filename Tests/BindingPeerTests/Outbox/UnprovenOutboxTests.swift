@@ -1,3 +1,4 @@
+import BindbusTesting
 import BindingHub
 import BindingModel
 import BindingProtocol
@@ -143,15 +144,15 @@ struct UnprovenOutboxTests {
     let (log, epoch) = scout.runtime.state.withLock { ($0.session.logID ?? 0, $0.session.epoch ?? 0) }
     let old = Identity(tag: Tag(rawValue: 0xF617), secret: .random(), name: "kiosk")
     try write(old, log: log, epoch: epoch)
-    let transport = OfflineTransport()
+    let link = TestLink(to: hub, isCut: true)
     let peer = try Peer(
-      name: "kiosk", hub: .inProcess(transport), configuration: .init(outbox: .file(folder.path())),
+      name: "kiosk", hub: .inProcess(link), configuration: .init(outbox: .file(folder.path())),
       logger: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
     let model = try peer.model("lamp")
     #expect(model["n"]?.description == "11" && model["level"]?.description == "0.8")
     let restored = peer.restored
     #expect(restored.count == 3)
-    transport.open(to: hub)
+    link.heal()
     var ends: [String: Int] = [:]
     for write in restored {
       switch await write.write.outcome {
