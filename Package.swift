@@ -119,7 +119,7 @@ let package = Package(
     .executableTarget(
       name: "bindlab",
       dependencies: [
-        "BindingModel", "BindingPeer", "BindingProtocol", "Simulation",
+        "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -45,9 +45,6 @@ struct Serve: ParsableCommand {
     help: "Do not ask peers for commits that a restarted hub lacks.")
   var noRecovery = false
 
-  @Option(name: .long, help: "Write every commit to this file before it is published, for history checks.")
-  var history: String?
-
   @Flag(
     name: .long,
     help: "Allow other machines to connect to tcp:// and --web. Nothing is encrypted; any client may read and write.")
@@ -86,7 +83,6 @@ struct Serve: ParsableCommand {
     configuration.lease = .milliseconds(lease)
     configuration.isRecoveryOn = !noRecovery
     configuration.isInsecureAllowed = insecure
-    configuration.historyPath = history
     do throws(HubAddressError) {
       configuration.listen = try addresses()
     } catch {
@@ -177,7 +173,7 @@ extension HubError {
   /// The exit code for scripts (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch self {
-    case .addressInUse, .portInUse, .directory, .cannotListen, .history: 73
+    case .addressInUse, .portInUse, .directory, .cannotListen: 73
     case .notLoopback, .openFiles: 78
     case .store(let error): error.exitCode
     case .system: 70

@@ -37,7 +37,8 @@ ALLOWED = {
     "bindbench": COMMAND_LINE
     | {"BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
-    "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "Simulation", "BindingProtocol"},
+    "bindlab": COMMAND_LINE
+    | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"},
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
     "bindpeer": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
 }

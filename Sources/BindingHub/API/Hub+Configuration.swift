@@ -17,10 +17,11 @@ extension Hub {
     public var isRecoveryOn = true
     /// Where commits are kept; nil: in memory, as long as the hub runs.
     public var store: HubStore?
-    /// A file to which each stored commit is written before it is published (`docs/reference/history-format.md`).
-    public var historyPath: String?
     /// The hub's limits, which each welcome reports.
     public var limits = Limits()
+
+    /// Wraps the store before the hub uses it, so that the fault tests record each commit before it is published.
+    package var wrapStore: @Sendable (any Store) throws(StoreError) -> any Store = { $0 }
 
     /// The defaults.
     public init() {}

@@ -12,8 +12,6 @@ public enum HubError: Error, Sendable, CustomStringConvertible {
   case cannotListen(address: String, problem: String)
   /// The limit of open files is too low for a hub.
   case openFiles(allowed: Int, needed: Int)
-  /// The requested history file cannot be written.
-  case history(problem: String)
   /// The store cannot be opened, or its contents are damaged.
   case store(StoreError)
   /// The system refused a resource that the hub needs.
@@ -35,7 +33,7 @@ public enum HubError: Error, Sendable, CustomStringConvertible {
     case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
     case .openFiles(let allowed, let needed):
       "This process may open \(allowed) files; a hub needs \(needed). Raise the limit:  ulimit -n 1024"
-    case .history(let problem), .system(let problem): problem
+    case .system(let problem): problem
     case .store(let error): error.description
     }
   }

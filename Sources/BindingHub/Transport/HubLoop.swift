@@ -85,27 +85,20 @@ final class HubLoop {
       ])
   }
 
-  /// Opens the requested store, wrapped in a history where one is wanted. Without a store, a file beside the socket
-  /// remembers the log id.
+  /// Opens the requested store. Without one, a file beside the socket remembers the log id.
   private static func open(
     _ configuration: Hub.Configuration, at address: HubAddress?
   ) throws(HubError) -> (store: any Store, logFile: LogFile?) {
     let store: any Store
-    let logFile: LogFile?
+    var logFile: LogFile?
     if let storage = configuration.store {
       do throws(StoreError) { store = try storage.open() } catch { throw .store(error) }
-      logFile = nil
     } else {
       let file = LogFile(for: address)
       store = try file.nextStore()
       logFile = file
     }
-    guard let path = configuration.historyPath else { return (store, logFile) }
-    do throws(StoreError) {
-      return (try HistoryStore(store, path: path, hub: configuration.name), logFile)
-    } catch {
-      throw .history(problem: "\(error)")
-    }
+    do throws(StoreError) { return (try configuration.wrapStore(store), logFile) } catch { throw .store(error) }
   }
 
   private static var time: HubTime {

@@ -3,12 +3,12 @@ import BindingProtocol
 import Foundation
 import Simulation
 
-/// `bindlab`: peers that write by a seed and record a history, and the check of histories.
+/// `bindlab`: a hub and peers that write by a seed, which record histories, and the check of histories.
 @main
 struct BindLab: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bindlab", abstract: "Work on a hub and write down what happens; check what was written down.",
-    subcommands: [Work.self, Check.self, Leave.self, Typing.self])
+    subcommands: [Serve.self, Work.self, Check.self, Leave.self, Typing.self])
 }
 
 /// Reads the histories of one run and reports violations in them.

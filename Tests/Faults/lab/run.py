@@ -151,7 +151,7 @@ class Run:
         self.relays: list[Relay] = []
         self.ends: list[Any] = []
         self.hubs = 0
-        self.store: str | None = None
+        self.store = str(folder / "hub.db")
         folder.mkdir(mode=0o700)
 
     def __enter__(self) -> Run:
@@ -168,11 +168,9 @@ class Run:
     def start_hub(self) -> None:
         self.hubs += 1
         command = [
-            str(self.bin / "bindhub"), "serve", "--listen", self.address, "--listen", f"tcp://127.0.0.1:{self.port}",
-            "--history", str(self.folder / f"hub-{self.hubs}.jsonl"), "--exit-with-stdin", "--log", "error",
+            str(self.bin / "bindlab"), "serve", "--listen", self.address, "--listen", f"tcp://127.0.0.1:{self.port}",
+            "--history", str(self.folder / f"hub-{self.hubs}.jsonl"), "--store", self.store,
         ]
-        if self.store:
-            command += ["--store", self.store]
         self.hub = Child(self, "hub", command)
         self.children.append(self.hub)
         self.hub.answer(0, START_SECONDS)

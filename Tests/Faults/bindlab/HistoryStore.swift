@@ -1,3 +1,4 @@
+import BindingHub
 import BindingProtocol
 import Dispatch
 import Foundation
