@@ -33,13 +33,13 @@ let identity = Identity(secret: secret, name: run.identity.name)
     ),
     Place(
         _CORE + "Presence/Claims.swift", "func proposals", "before",
-        "for (field, value) in all where !outbox.isUnacknowledged(field) && isMissing(field, value) {",
+        "for (field, value) in all where !writes.isUnacknowledged(field) && isMissing(field, value) {",
         "if Mutant.isOn(.neverClaim) { return [] }",
     ),
     Place(
         _CORE + "Session.swift", "func join", "before",
         "models[id] = model",
-        "if Mutant.isOn(.restartNumbers) { model.outbox.resume(after: 0) }",
+        "if Mutant.isOn(.restartNumbers) { model.writes.resume(after: 0) }",
     ),
     Place(
         _CORE + "Sync/UpdateBuilder.swift", "func take", "before",
@@ -63,7 +63,7 @@ let identity = Identity(secret: secret, name: run.identity.name)
     ),
     Place(
         _CORE + "Sync/ModelSync+Following.swift", "func recordNumber", "before",
-        "touch(outbox.hide(upTo: number))",
+        "touch(writes.hide(upTo: number))",
         "if Mutant.isOn(.overlayLowerOwn) { return }",
     ),
     Place(
@@ -84,13 +84,13 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
     ),
     Place(
         _CORE + "Sync/ModelSync+Following.swift", "func reach", "instead of",
-        "touch(outbox.hide(upTo: lastDecided))",
-        "touch(outbox.hide(upTo: Mutant.isOn(.ignoreLastDecided) ? 0 : lastDecided))",
+        "touch(writes.hide(upTo: lastDecided))",
+        "touch(writes.hide(upTo: Mutant.isOn(.ignoreLastDecided) ? 0 : lastDecided))",
     ),
     Place(
         _CORE + "Sync/ModelSync+Following.swift", "func becomeCurrent", "before",
         "if claims.mayBeAnew {",
-        "if Mutant.isOn(.renumberResent) { for write in outbox.order { outbox.unnumber(write) } }",
+        "if Mutant.isOn(.renumberResent) { for write in writes.order { writes.unnumber(write) } }",
     ),
     Place(
         _CORE + "Connection/ConnectionMachine.swift", "func receive", "after",
@@ -98,17 +98,17 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
         "if Mutant.isOn(.ignoreMissedHeartbeat) { owesAskHeads = false }",
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "var lowestUnacknowledged", "instead of",
+        _CORE + "Writes/WriteQueue.swift", "var lowestUnacknowledged", "instead of",
         "byNumber.firstKey ?? lastNumber + 1",
         "Mutant.isOn(.confirmTooFar) ? (byNumber.firstKey ?? lastNumber) + 1 : byNumber.firstKey ?? lastNumber + 1",
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "func update", "after",
+        _CORE + "Writes/WriteQueue.swift", "func update", "after",
         "body(&pending[at: index])",
-        "if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }",
+        "if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.sending.isDue = false }",
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "func replaced", "before",
+        _CORE + "Writes/WriteQueue.swift", "func replaced", "before",
         "if proposal.operations.count == 1 {",
         """
 if Mutant.isOn(.coalesceSent) || Mutant.isOn(.coalescePartly) {
@@ -117,7 +117,7 @@ if Mutant.isOn(.coalesceSent) || Mutant.isOn(.coalescePartly) {
 """,
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "", "before",
+        _CORE + "Writes/WriteQueue.swift", "", "before",
         "mutating func toSend(room: Int) -> [WriteID] {",
         """
 private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
@@ -145,7 +145,7 @@ private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
         """
 if Mutant.isOn(.trustStaleMerge) {
   let now = replica.field(question.field)?.value
-  outbox.update(write) {
+  writes.update(write) {
     $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
   }
 }
@@ -158,13 +158,13 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Writes/ModelSync+Outcomes.swift", "func acknowledge", "before",
-        "if holds(version, epoch) { release(write) } else { outbox.decide(write, at: version) }",
+        "if holds(version, epoch) { release(write) } else { writes.decide(write, at: version) }",
         "if Mutant.isOn(.dropAcknowledged) { release(write) }",
     ),
     Place(
         _CORE + "Writes/ModelSync+Outcomes.swift", "func end", "instead of",
-        "if outbox[write]?.isSecondTry == true {",
-        "if outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
+        "if writes[write]?.sending.isSecondTry == true {",
+        "if writes[write]?.sending.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
     ),
     Place(
         _CORE + "Writes/TextMerge.swift", "", "before",

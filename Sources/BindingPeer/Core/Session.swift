@@ -126,10 +126,10 @@ package struct Session: Sendable {
   }
 
   /// Whether a write of this field was sent and has no outcome.
-  package func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
+  package func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.writes.isInFlight(field) ?? false }
 
   /// The number of writes without an outcome, over all models.
-  package var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.unacknowledged } }
+  package var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].writes.unacknowledged } }
 
   /// The digest of the committed values, as the hub computes it; nil if the model is not joined.
   package mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
@@ -185,7 +185,7 @@ package struct Session: Sendable {
   package mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
     guard let index = models.index(of: id) else { return }
     models[at: index].join.isLeft = true
-    if models[at: index].outbox.unacknowledged == 0 { forget(id, &output) }
+    if models[at: index].writes.unacknowledged == 0 { forget(id, &output) }
   }
 
   /// Asks the hub to announce the models below a prefix, now and as they appear; an empty prefix means all.

@@ -128,8 +128,8 @@ extension Session {
       if let since = models[at: index].join.waitingSince {
         deadline = min(deadline, since + context.options.joinMilliseconds)
       } else if models[at: index].join.isCurrent {
-        let from = models[at: index].outbox.sendsFrom
-        if !models[at: index].outbox.isEmpty, from > 0 { deadline = min(deadline, from) }
+        let from = models[at: index].writes.sendsFrom
+        if !models[at: index].writes.isEmpty, from > 0 { deadline = min(deadline, from) }
       }
     }
     return deadline
@@ -178,14 +178,14 @@ extension Session {
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
     for barrier in barriers.removeAll(of: id) { output.add(.awaited(barrier, .notJoined)) }
-    numbering.leave(id, after: model.outbox.lastNumber)
+    numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }
     topics[topic] = nil
     output.add(.unsubscribe(topic))
     guard phase == .live else { return }
     // The hub keeps its decisions on this peer's writes until the peer confirms that it has their outcomes.
-    if model.outbox.lastNumber > 0, !isJournalLagging {
-      let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
+    if model.writes.lastNumber > 0, !isJournalLagging {
+      let (confirmed, applied) = (model.writes.lowestUnacknowledged - 1, model.replica.version)
       let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
       sendAlive([entry], now: connection.lastSentAt, &output)
     }

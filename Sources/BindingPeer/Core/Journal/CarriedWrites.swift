@@ -60,7 +60,7 @@ extension Pending {
     let seen = write.seen.map { ($0.field, Seen(value: .digest($0.digest), epoch: $0.epoch, version: $0.version)) }
     self.init(
       id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
-      seen: ByField(seen), number: number, isSecondTry: write.isSecondTry,
-      isVoid: write.isWithdrawn, wasSent: number != nil, isOld: isOld)
+      seen: ByField(seen), isOld: isOld, number: number,
+      sending: .init(wasSent: number != nil, isVoid: write.isWithdrawn, isSecondTry: write.isSecondTry))
   }
 }

@@ -103,7 +103,7 @@ extension Pending {
       id: id, model: model, proposal: keptProposal, time: 0,
       seen: seen.sorted.map { field, seen in
         KeptSight(field: field, epoch: seen.epoch, version: seen.version, digest: seen.value.digest)
-      }, number: number, isWithdrawn: isVoid,
-      isSecondTry: isSecondTry)
+      }, number: number, isWithdrawn: sending.isVoid,
+      isSecondTry: sending.isSecondTry)
   }
 }

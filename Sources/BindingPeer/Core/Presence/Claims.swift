@@ -57,7 +57,7 @@ struct Claims: Sendable {
 
   /// Updates the claims by the outcome of a write.
   mutating func settle(
-    _ write: Pending, as outcome: Outcome, by tag: Tag, _ replica: Replica, _ outbox: Outbox
+    _ write: Pending, as outcome: Outcome, by tag: Tag, _ replica: Replica, _ writes: WriteQueue
   ) {
     switch outcome {
     case .committed: apply(write, isKept: false)
@@ -74,10 +74,10 @@ struct Claims: Sendable {
       }
     case .conflict, .unknown:
       // The result of a withdrawn write is unknown; earlier values stand.
-      guard let number = write.number, !write.isVoid else { return }
+      guard let number = write.number, !write.sending.isVoid else { return }
       for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
         // An earlier write is under way, and the replica does not have its value yet.
-        guard !outbox.isUnacknowledged(field, before: number) else { continue }
+        guard !writes.isUnacknowledged(field, before: number) else { continue }
         record(replica.value(of: field, ifOf: tag), in: field, by: number)
       }
     }
@@ -86,9 +86,9 @@ struct Claims: Sendable {
   // MARK: Claiming again
 
   /// The claims to write again, of fields that no write under way concerns.
-  func proposals(_ outbox: Outbox, where isMissing: (String, FieldValue) -> Bool) -> [Proposal] {
+  func proposals(_ writes: WriteQueue, where isMissing: (String, FieldValue) -> Bool) -> [Proposal] {
     var proposals: [Proposal] = []
-    for (field, value) in all where !outbox.isUnacknowledged(field) && isMissing(field, value) {
+    for (field, value) in all where !writes.isUnacknowledged(field) && isMissing(field, value) {
       proposals.append(Proposal(operations: [FieldOperation(.set, field, value)]))
     }
     return proposals
@@ -96,10 +96,10 @@ struct Claims: Sendable {
 
   /// The claims that the replica lacks although no write is under way: they were decided before the hub took this peer
   /// for gone.
-  mutating func lost(_ replica: Replica, _ outbox: Outbox, of tag: Tag) -> [Proposal] {
+  mutating func lost(_ replica: Replica, _ writes: WriteQueue, of tag: Tag) -> [Proposal] {
     guard !isEmpty else { return [] }
-    forget(before: outbox.lowestUnacknowledged)
-    return proposals(outbox) { !replica.holds($1, in: $0, of: tag) }
+    forget(before: writes.lowestUnacknowledged)
+    return proposals(writes) { !replica.holds($1, in: $0, of: tag) }
   }
 
   /// Finds, once, this peer's fields from before it joined: the model was left without the hub learning of it, and
@@ -113,13 +113,13 @@ struct Claims: Sendable {
 
   /// Deletes the orphaned fields, except those that the program has written since. What cannot be written now is
   /// retried with a later heartbeat.
-  mutating func deletions(_ replica: Replica, _ outbox: Outbox, of tag: Tag) -> [Proposal] {
+  mutating func deletions(_ replica: Replica, _ writes: WriteQueue, of tag: Tag) -> [Proposal] {
     guard let found = orphans, !found.isEmpty else { return [] }
     var left: [String] = []
     for field in found where replica.value(of: field, ifOf: tag) != nil && !has(field) { left.append(field) }
     orphans = left
     var proposals: [Proposal] = []
-    for field in left where !outbox.isUnacknowledged(field) {
+    for field in left where !writes.isUnacknowledged(field) {
       proposals.append(Proposal(operations: [FieldOperation(.delete, field)]))
     }
     return proposals

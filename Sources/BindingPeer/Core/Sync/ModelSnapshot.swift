@@ -27,12 +27,12 @@ extension ModelSnapshot {
       committed[field] = model.replica.fields[index].value
       shown[field] = model.replica.fields[index].value
     }
-    guard !model.outbox.isEmpty else { return }
-    for write in model.outbox.overlaid {
+    guard !model.writes.isEmpty else { return }
+    for write in model.writes.overlaid {
       overlaid.append(write)
-      numbers.append(model.outbox[write]?.number)
+      numbers.append(model.writes[write]?.number)
     }
-    for field in model.outbox.fields {
+    for field in model.writes.fields {
       guard let index = fields.firstIndex(of: field), meant[index] else { continue }
       shown[index] = model.shown(field)
     }

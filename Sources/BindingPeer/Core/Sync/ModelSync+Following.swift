@@ -13,7 +13,7 @@ extension ModelSync {
     return Join(
       request: request, model: id, epoch: join.startsOver ? 0 : replica.epoch,
       version: join.startsOver ? 0 : replica.version, namesKnown: UInt32(replica.namesKnown),
-      unacknowledged: isJournalLagging ? 1 : outbox.lowestUnacknowledged)
+      unacknowledged: isJournalLagging ? 1 : writes.lowestUnacknowledged)
   }
 
   /// The hub assigns a topic.
@@ -51,8 +51,8 @@ extension ModelSync {
       update.record(.snapshot)
     }
     if replica.epoch != joined.epoch {
-      touch(outbox.unhide())
-      if !outbox.isEmpty { update.record(.snapshot) }
+      touch(writes.unhide())
+      if !writes.isEmpty { update.record(.snapshot) }
     }
     reach(joined.version, epoch: joined.epoch, lastDecided: joined.lastDecided)
     becomeCurrent(after: heartbeat, now: now, &context, &output)
@@ -99,7 +99,7 @@ extension ModelSync {
         _ = replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherEpoch { touch(outbox.unhide()) }
+    if isOtherEpoch { touch(writes.unhide()) }
     var named = [Bool](repeating: false, count: isSnapshot ? replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
@@ -125,7 +125,7 @@ extension ModelSync {
     let reached: Version = epoch == replica.epoch ? version : .max
     replica.reach(version, epoch: epoch)
     join.startsOver = false
-    touch(outbox.hide(upTo: lastDecided))
+    touch(writes.hide(upTo: lastDecided))
     drop(reached: reached)
   }
 
@@ -140,7 +140,7 @@ extension ModelSync {
       endForgotten(&context)
     }
     let frames = catchup.takeFrames()
-    outbox.sendAllAgain()
+    writes.sendAllAgain()
     guard join.topic != nil else { return }
     for frame in frames {
       frame.withUnsafeBytes { bytes in
@@ -232,19 +232,19 @@ extension ModelSync {
   ) {
     replica.seen.record(tag, number)
     if tag == context.identity.tag {
-      if let id = outbox.id(of: number), outbox.isUnacknowledged(id) {
+      if let id = writes.id(of: number), writes.isUnacknowledged(id) {
         settle(id, as: .committed(epoch: epoch, version: version), &context)
         release(id)
       }
-      touch(outbox.hide(upTo: number))
+      touch(writes.hide(upTo: number))
     }
     // The outcomes of an earlier run's writes come from the session that sends them.
-    if context.previousTags.contains(tag) { touch(outbox.hide(carriedBy: tag, upTo: number)) }
+    if context.previousTags.contains(tag) { touch(writes.hide(carriedBy: tag, upTo: number)) }
   }
 
   /// Removes the committed writes that the replica has reached; `.max` removes them all.
   mutating func drop(reached version: Version) {
-    for write in outbox.takeArrived(by: version) { touch(outbox.remove(write)) }
+    for write in writes.takeArrived(by: version) { touch(writes.remove(write)) }
   }
 
   /// Compares the replica with the head of the hub's model.

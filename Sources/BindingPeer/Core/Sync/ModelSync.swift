@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// One joined model of a peer: its committed values, its pending writes, and how far it follows the hub.
 ///
-/// A field has up to four values. `replica` holds the committed one; the writes in `outbox` overlay it, oldest first,
+/// A field has up to four values. `replica` holds the committed one; the writes in `writes` overlay it, oldest first,
 /// which gives the shown one; the replica remembers which one observers were last notified of. `takeUpdate` is the
 /// difference of the last two.
 struct ModelSync: Sendable {
@@ -11,7 +11,7 @@ struct ModelSync: Sendable {
   let isEphemeral: Bool
   var join: JoinState
   var replica = Replica()
-  var outbox = Outbox()
+  var writes = WriteQueue()
   var catchup = CatchupBuffer()
   /// Ephemeral models: the fields that this peer claims.
   var claims = Claims()
@@ -26,20 +26,20 @@ struct ModelSync: Sendable {
     self.id = id
     isEphemeral = Names.isEphemeral(id)
     join = JoinState(now: now)
-    outbox.resume(after: number)
+    writes.resume(after: number)
   }
 
   // MARK: Reading
 
   /// The value that a field shows.
   func shown(_ field: String) -> FieldValue? {
-    guard let index = replica.index(of: field) else { return outbox.shown(field, over: nil, at: 0) }
+    guard let index = replica.index(of: field) else { return writes.shown(field, over: nil, at: 0) }
     return shown(at: index)
   }
 
   /// The value that the replica's field at an index shows.
   func shown(at index: Int) -> FieldValue? {
-    outbox.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
+    writes.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
   }
 
   /// Everything that shows, as one update with the cause `snapshot`; nil while there is nothing to show.
@@ -66,7 +66,7 @@ struct ModelSync: Sendable {
       shown: shown(name), committed: field.value, epoch: replica.epoch,
       // A field without a value is known to have none as of the replica's version.
       version: field.value == nil ? replica.version : field.version, origin: field.origin, time: field.time,
-      isPending: outbox.isPending(name))
+      isPending: writes.isPending(name))
   }
 
   /// Whether the replica holds this version of this epoch, or a later one.
@@ -91,7 +91,7 @@ struct ModelSync: Sendable {
     var covered: [String] = []
     for index in replica.sortedTouched() {
       let name = replica.fields[index].name
-      let isOurs = !outbox.isEmpty && outbox.isPending(name)
+      let isOurs = !writes.isEmpty && writes.isPending(name)
       if var change = replica.show(shown(at: index), at: index) {
         change.isOurs = isOurs
         changes.append(change)
@@ -109,7 +109,7 @@ struct ModelSync: Sendable {
   /// until the peer confirms that it has their outcomes.
   mutating func takeAlive() -> AliveEntry? {
     guard let topic = join.topic, join.isCurrent else { return nil }
-    let entry = AliveEntry(topic: topic, confirmed: outbox.lowestUnacknowledged - 1, applied: replica.version)
+    let entry = AliveEntry(topic: topic, confirmed: writes.lowestUnacknowledged - 1, applied: replica.version)
     guard entry.confirmed != reported.confirmed || entry.applied != reported.applied else { return nil }
     reported = (entry.confirmed, entry.applied)
     return entry
@@ -118,15 +118,15 @@ struct ModelSync: Sendable {
   // MARK: Claims of an ephemeral model
 
   /// The claims to write again because the hub may lack them.
-  var claimsToRepeat: [Proposal] { claims.proposals(outbox) { _, _ in true } }
+  var claimsToRepeat: [Proposal] { claims.proposals(writes) { _, _ in true } }
 
   /// The claims to write again because the replica lacks them (`Claims.lost`).
-  mutating func lostClaims(of tag: Tag) -> [Proposal] { claims.lost(replica, outbox, of: tag) }
+  mutating func lostClaims(of tag: Tag) -> [Proposal] { claims.lost(replica, writes, of: tag) }
 
   /// The deletions of fields that this peer held before it joined (`Claims.deletions`).
   mutating func orphanDeletions(of tag: Tag) -> [Proposal] {
     claims.findOrphans(replica, of: tag)
-    return claims.deletions(replica, outbox, of: tag)
+    return claims.deletions(replica, writes, of: tag)
   }
 
   // MARK: Connections
@@ -135,7 +135,7 @@ struct ModelSync: Sendable {
   /// - Parameter knows: whether the hub, under this start number, still knows this peer.
   mutating func welcome(from start: StartNumber, knows isKnown: Bool, _ context: inout SessionContext) {
     replica.forgetIDs()
-    outbox.sendAllAgain()
+    writes.sendAllAgain()
     guard isEphemeral, !isKnown || replica.epoch != Epoch(start) else { return }
     claims.mayBeAnew = true
     endForgotten(&context)
@@ -146,7 +146,7 @@ struct ModelSync: Sendable {
     join.disconnect(at: time)
     divergence.count = 0
     catchup.removeAll()
-    outbox.sendsFrom = 0
+    writes.sendsFrom = 0
   }
 
   /// The hub has another log: sets the replica aside and restores what is known of the other log.

@@ -94,7 +94,7 @@ extension Session {
       }
     }
     claimLost(now: now)
-    for index in models.indices { models[at: index].outbox.sendAgain(sentBefore: count) }
+    for index in models.indices { models[at: index].writes.sendAgain(sentBefore: count) }
   }
 
   private mutating func handle(_ announce: Announce, _ output: inout PeerOutput) {

@@ -19,10 +19,10 @@ struct FieldSyncState: Sendable {
     self.staleSince = staleSince
     guard let model else { return }
     version = model.record(of: field)?.version ?? 0
-    for write in model.outbox.writes(over: field) where !write.isHidden {
+    for write in model.writes.writes(over: field) where !write.isHidden {
       pendingSince = min(pendingSince ?? .max, write.writtenAt)
       if write.number != nil { isInFlight = true }
-      if write.needsSending, write.isUnacknowledged { waiting.append(write.id) }
+      if write.sending.isDue, write.isUnacknowledged { waiting.append(write.id) }
     }
   }
 }
@@ -44,12 +44,12 @@ struct ModelSyncState: Sendable {
     self.staleSince = staleSince
     guard let model else { return }
     version = model.replica.version
-    unconfirmed = model.outbox.unacknowledged
-    inFlight = model.outbox.inFlight
+    unconfirmed = model.writes.unacknowledged
+    inFlight = model.writes.inFlight
     refusal = model.join.refusal
-    guard let oldest = model.outbox.oldestUnacknowledged else { return }
+    guard let oldest = model.writes.oldestUnacknowledged else { return }
     pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest does not wait, none does.
-    if oldest.needsSending { waiting = [oldest.id] }
+    if oldest.sending.isDue { waiting = [oldest.id] }
   }
 }

@@ -22,7 +22,7 @@ struct ConflictResolver {
   /// A write with rules: each of its fields is compared, merged, or asked about.
   /// - Parameter isFirst: whether no earlier pending write of this peer concerns the ruled field at an index.
   func prepareRuled(_ write: inout Pending, isFirst: [Bool]) -> Decision {
-    guard !write.isAsking, write.hasArrived(in: replica) else { return .wait }
+    guard !write.merging.isAsking, write.hasArrived(in: replica) else { return .wait }
     var conditions: [Condition] = []
     for ((field, rule), isFirst) in zip(write.ruledFields, isFirst) {
       // It was written over a write of ours that is still pending: wait for that one's outcome.
@@ -56,9 +56,11 @@ struct ConflictResolver {
   /// Asks the program to merge, at most `maxMergeAttempts` times: others may write faster than it answers, and the
   /// write would never be sent.
   private func ask(_ question: MergeQuestion, of write: inout Pending) -> Decision {
-    guard write.askings < options.maxMergeAttempts else { return .end(.conflict(conflict(about: question.field))) }
-    write.isAsking = true
-    write.askings += 1
+    guard write.merging.askings < options.maxMergeAttempts else {
+      return .end(.conflict(conflict(about: question.field)))
+    }
+    write.merging.isAsking = true
+    write.merging.askings += 1
     return .ask(question)
   }
 

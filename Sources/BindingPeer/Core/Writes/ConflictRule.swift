@@ -113,12 +113,12 @@ extension Pending {
       proposal.operations[index].value = value
     }
     for index in overlay.indices where overlay[index].field == field { overlay[index].value = value }
-    isRewritten = true
+    merging.isRewritten = true
   }
 
   /// Whether the replica holds the commit for which the write was refused.
   func hasArrived(in replica: Replica) -> Bool {
-    waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
+    merging.waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
   }
 
   /// A field of the conditions whose version is unchanged, although its value is not what the writer saw.

@@ -15,19 +15,19 @@ extension ModelSync {
       return
     }
     if case .expected(let next) = outcome.rest {
-      outbox.sendAgain(from: next)
-      if outbox.id(of: next) == nil, outbox.inFlight > 0, join.isCurrent { join.lapse(at: now) }
+      writes.sendAgain(from: next)
+      if writes.id(of: next) == nil, writes.inFlight > 0, join.isCurrent { join.lapse(at: now) }
       return
     }
-    let write = outbox.id(of: outcome.number)
+    let write = writes.id(of: outcome.number)
     if case .retryLater(let code, let pause) = outcome.rest {
       context.counters.retries += 1
-      outbox.sendsFrom = max(outbox.sendsFrom, now + UInt64(pause))
+      writes.sendsFrom = max(writes.sendsFrom, now + UInt64(pause))
       guard let write else { return }
       context.outcomes.retry(write, in: id, code)
-      return outbox.sendAgain(from: outcome.number)
+      return writes.sendAgain(from: outcome.number)
     }
-    guard let write, outbox.isUnacknowledged(write) else { return }
+    guard let write, writes.isUnacknowledged(write) else { return }
     switch outcome.rest {
     case .unchanged: keep(write, &context)
     case .refused(let refusal): end(write, as: .refused(refusal), &context)
@@ -46,9 +46,9 @@ extension ModelSync {
   private mutating func acknowledge(
     _ number: ProposalNumber, at version: Version, _ epoch: Epoch, _ context: inout SessionContext
   ) {
-    guard let write = outbox.id(of: number), outbox.isUnacknowledged(write) else { return }
+    guard let write = writes.id(of: number), writes.isUnacknowledged(write) else { return }
     settle(write, as: .committed(epoch: epoch, version: version), &context)
-    if holds(version, epoch) { release(write) } else { outbox.decide(write, at: version) }
+    if holds(version, epoch) { release(write) } else { writes.decide(write, at: version) }
     update.record(.outcome)
   }
 
@@ -57,13 +57,13 @@ extension ModelSync {
   private mutating func keep(_ write: WriteID, _ context: inout SessionContext) {
     guard lacksMerge(write) else { return end(write, as: .unchanged, &context) }
     settle(write, as: .unchanged, &context)
-    outbox.decide(write, at: join.startsOver ? replica.version : replica.version + 1)
+    writes.decide(write, at: join.startsOver ? replica.version : replica.version + 1)
     update.record(.outcome)
   }
 
   /// Whether a merge of the write would still change the committed value.
   private func lacksMerge(_ id: WriteID) -> Bool {
-    guard let write = outbox[id], !write.isHidden else { return false }
+    guard let write = writes[id], !write.isHidden else { return false }
     return write.overlay.contains { operation in
       guard let operand = operation.value else { return false }
       let committed = replica.field(operation.field)?.value
@@ -76,17 +76,17 @@ extension ModelSync {
   /// Records the outcome of a write that is still in the outbox.
   mutating func settle(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
     context.outcomes.settle(write, in: id, as: outcome)
-    guard isEphemeral, let pending = outbox[write] else { return }
-    claims.settle(pending, as: outcome, by: context.identity.tag, replica, outbox)
+    guard isEphemeral, let pending = writes[write] else { return }
+    claims.settle(pending, as: outcome, by: context.identity.tag, replica, writes)
   }
 
   /// Removes a write from its outbox.
-  mutating func release(_ write: WriteID) { touch(outbox.remove(write)) }
+  mutating func release(_ write: WriteID) { touch(writes.remove(write)) }
 
   /// Settles the write and removes it from the overlay.
   mutating func end(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
     var outcome = outcome
-    if outbox[write]?.isSecondTry == true {
+    if writes[write]?.sending.isSecondTry == true {
       outcome = .unknown("the hub does not have its outcome; sent again, the write ended with: \(outcome)")
     }
     settle(write, as: outcome, &context)
@@ -96,8 +96,8 @@ extension ModelSync {
 
   /// Ends all writes of this run.
   mutating func endAll(as outcome: Outcome, _ context: inout SessionContext) {
-    for write in outbox.order where outbox[write]?.carried == nil {
-      if outbox.isUnacknowledged(write) { context.outcomes.settle(write, in: id, as: outcome) }
+    for write in writes.order where writes[write]?.carried == nil {
+      if writes.isUnacknowledged(write) { context.outcomes.settle(write, in: id, as: outcome) }
       release(write)
     }
     update.record(.detached)
@@ -106,10 +106,10 @@ extension ModelSync {
   /// Ends a write of an earlier run as its own session did. A committed one stays overlaid until its commit arrives
   /// (R6).
   mutating func endCarried(_ write: WriteID, as outcome: Outcome) {
-    guard outbox[write] != nil else { return }
+    guard writes[write] != nil else { return }
     // What was committed in an earlier epoch is in the present state, or was lost with that epoch.
     if case .committed(let epoch, let version) = outcome, epoch >= replica.epoch, !holds(version, epoch) {
-      outbox.decide(write, at: version)
+      writes.decide(write, at: version)
     } else {
       release(write)
     }
@@ -121,12 +121,12 @@ extension ModelSync {
   /// write took back. A withdrawn write also ends as unknown, because `expired` would claim that it was never applied;
   /// its value is not claimed.
   mutating func endForgotten(_ context: inout SessionContext) {
-    for write in outbox.order {
-      guard let pending = outbox[write], pending.number != nil, pending.isUnacknowledged,
-        pending.isHidden || pending.isVoid
+    for write in writes.order {
+      guard let pending = writes[write], pending.number != nil, pending.isUnacknowledged,
+        pending.isHidden || pending.sending.isVoid
       else { continue }
       end(write, as: .unknown("the hub has forgotten this peer"), &context)
-      if !pending.isVoid { claims.apply(pending, isKept: false) }
+      if !pending.sending.isVoid { claims.apply(pending, isKept: false) }
     }
   }
 
@@ -134,15 +134,15 @@ extension ModelSync {
   /// outbox may lag behind what its original has confirmed: all that is known is that the write was decided.
   mutating func endUnanswered(after heartbeat: UInt64, _ context: inout SessionContext) {
     guard join.isCurrent else { return }
-    for write in outbox.order {
-      guard let pending = outbox[write] else { continue }
+    for write in writes.order {
+      guard let pending = writes[write] else { continue }
       guard pending.number != nil, pending.isHidden, pending.isUnacknowledged else {
-        if pending.unansweredSince != nil { outbox.update(write) { $0.unansweredSince = nil } }
+        if pending.sending.unansweredSince != nil { writes.update(write) { $0.sending.unansweredSince = nil } }
         continue
       }
       // The outcome may be on its way: commits arrive over the other connection.
-      guard let since = pending.unansweredSince else {
-        outbox.update(write) { $0.unansweredSince = heartbeat }
+      guard let since = pending.sending.unansweredSince else {
+        writes.update(write) { $0.sending.unansweredSince = heartbeat }
         continue
       }
       guard heartbeat >= max(since, join.currentSince) + SessionOptions.heartbeatsWithoutAnswer else { continue }
@@ -155,15 +155,15 @@ extension ModelSync {
   /// R11: the hub no longer knows which of our numbers it decided. Texts are merged again and plain sets are resent
   /// as compare-and-set on what their writer saw; the result of other writes is unknown.
   mutating func forgetNumbers(_ context: inout SessionContext, _ output: inout PeerOutput) {
-    for write in outbox.order {
-      guard let pending = outbox[write], pending.number != nil, pending.isUnacknowledged else { continue }
+    for write in writes.order {
+      guard let pending = writes[write], pending.number != nil, pending.isUnacknowledged else { continue }
       // A withdrawn write must not be applied again, and `expired` would claim that it never was. A write that the
       // hub has decided is in the values here, or was refused.
-      let isOver = pending.isVoid || pending.isHidden
+      let isOver = pending.sending.isVoid || pending.isHidden
       if !isOver, pending.isRepeatable {
         tryAgain(write, if: [])
         // A later run, which has no rules, sends a ruled write only on condition of what its writer saw.
-        if keeps(context), let kept = outbox[write]?.kept(in: id) {
+        if keeps(context), let kept = writes[write]?.kept(in: id) {
           output.add(.keep(.numbered(write, 0, conditions: kept.proposal.conditions)))
         }
       } else if !isOver, pending.proposal.isPlainSet,
@@ -182,23 +182,24 @@ extension ModelSync {
   private mutating func triesAgain(
     afterUnknown write: WriteID, _ context: SessionContext, _ output: inout PeerOutput
   ) -> Bool {
-    guard !context.isResumed, !isEphemeral, let pending = outbox[write], pending.carried == nil, !pending.isVoid,
+    guard !context.isResumed, !isEphemeral, let pending = writes[write], pending.carried == nil,
+      !pending.sending.isVoid,
       pending.rules.isEmpty, pending.proposal.isPlainSet, pending.proposal.operations.count <= Condition.maxCount,
-      pending.proposal.operations.allSatisfy({ outbox.isLast(write, over: $0.field) }),
+      pending.proposal.operations.allSatisfy({ writes.isLast(write, over: $0.field) }),
       let conditions = resolver(context).conditionsIfUnchanged(for: pending)
     else { return false }
     tryAgain(write, if: conditions)
-    outbox.update(write) { $0.isHidden = false }
+    writes.update(write) { $0.isHidden = false }
     recordNumber(of: write, context, &output)
     return true
   }
 
   /// The write is resent under another number.
   private mutating func tryAgain(_ write: WriteID, if conditions: [Condition]) {
-    outbox.unnumber(write)
-    outbox.update(write) {
+    writes.unnumber(write)
+    writes.update(write) {
       $0.proposal.conditions = conditions
-      $0.isSecondTry = true
+      $0.sending.isSecondTry = true
     }
   }
 
@@ -207,22 +208,22 @@ extension ModelSync {
     _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, _ context: inout SessionContext,
     _ output: inout PeerOutput
   ) -> Bool {
-    guard let pending = outbox[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
-      !pending.isVoid
+    guard let pending = writes[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
+      !pending.sending.isVoid
     else { return false }
     // Texts merge without asking: a limit would lose what a slow writer typed beside fast ones.
-    guard rule == .text || pending.attempts < context.options.maxMergeAttempts else { return false }
+    guard rule == .text || pending.merging.attempts < context.options.maxMergeAttempts else { return false }
     context.counters.merged += 1
-    outbox.unnumber(write)
-    outbox.update(write) {
-      $0.attempts += 1
+    writes.unnumber(write)
+    writes.update(write) {
+      $0.merging.attempts += 1
       $0.proposal.conditions = []
-      $0.waitsFor = (epoch, conflict.version)
+      $0.merging.waitsFor = (epoch, conflict.version)
       // A later write of ours may have hidden it as if the hub had applied it.
       $0.isHidden = false
     }
     // A later run has no rules: it sends the write only on condition of what its writer saw.
-    if keeps(context), let kept = outbox[write]?.kept(in: id) { output.add(.keep(.written(kept))) }
+    if keeps(context), let kept = writes[write]?.kept(in: id) { output.add(.keep(.written(kept))) }
     return true
   }
 }

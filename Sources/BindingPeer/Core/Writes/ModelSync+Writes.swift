@@ -6,7 +6,7 @@ extension ModelSync {
 
   /// The pending writes that this proposal supersedes.
   mutating func superseded(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
-    outbox.replaced(by: proposal, rules: rules).compactMap { outbox[$0] }
+    writes.replaced(by: proposal, rules: rules).compactMap { writes[$0] }
   }
 
   /// Overlays the model with a proposal.
@@ -18,7 +18,7 @@ extension ModelSync {
     for (field, ruled) in rules {
       pending.stand(
         field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
-        isOwn: outbox.isPending(field))
+        isOwn: writes.isPending(field))
     }
     if keeps(context) { output.add(.keep(.written(pending.kept(in: id)))) }
     let hops = pending.proposal.hops
@@ -46,20 +46,20 @@ extension ModelSync {
   /// Adds a write to the overlay.
   mutating func addToOverlay(_ write: consuming Pending) {
     touch(write.overlay)
-    outbox.append(write)
+    writes.append(write)
   }
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
   /// - Returns: whether it has no outcome.
   mutating func withdraw(_ write: WriteID, _ context: inout SessionContext, _ output: inout PeerOutput) -> Bool {
-    guard let pending = outbox[write], pending.isUnacknowledged, pending.carried == nil else { return false }
+    guard let pending = writes[write], pending.isUnacknowledged, pending.carried == nil else { return false }
     guard pending.number != nil else {
       end(write, as: .expired, &context)
       return true
     }
-    outbox.update(write) {
-      $0.isVoid = true
-      $0.needsSending = true
+    writes.update(write) {
+      $0.sending.isVoid = true
+      $0.sending.isDue = true
     }
     if keeps(context) { output.add(.keep(.withdrawn(write))) }
     return true
@@ -75,14 +75,14 @@ extension ModelSync {
   mutating func prepare(
     _ write: WriteID, now: UInt64, _ context: inout SessionContext, _ output: inout PeerOutput
   ) -> Preparation {
-    guard let found = outbox.pending.index(of: write) else { return .ended }
+    guard let found = writes.pending.index(of: write) else { return .ended }
     // Most writes are new and without rules: those are not copied.
-    if !context.isResumed, outbox.pending[at: found].isPlain(at: now, context.options) { return .ready }
-    let isRuled = !outbox.pending[at: found].rules.isEmpty
-    let isFirst = outbox.pending[at: found].ruledFields.map { outbox.isFirst(write, over: $0.field) }
+    if !context.isResumed, writes.pending[at: found].isPlain(at: now, context.options) { return .ready }
+    let isRuled = !writes.pending[at: found].rules.isEmpty
+    let isFirst = writes.pending[at: found].ruledFields.map { writes.isFirst(write, over: $0.field) }
     let (resolver, isResumed) = (resolver(context), context.isResumed)
     var decision = ConflictResolver.Decision.send
-    outbox.update(write) {
+    writes.update(write) {
       decision =
         isRuled
         ? resolver.prepareRuled(&$0, isFirst: isFirst)
@@ -104,8 +104,8 @@ extension ModelSync {
 
   /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
   mutating func number(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
-    _ = outbox.number(write, in: context.epoch ?? 0)
-    if let hidden = outbox.overlayIfHidden(write) {
+    _ = writes.number(write, in: context.epoch ?? 0)
+    if let hidden = writes.overlayIfHidden(write) {
       touch(hidden)
       update.record(.outcome)
     }
@@ -117,11 +117,11 @@ extension ModelSync {
   mutating func send(_ write: WriteID, after heartbeat: UInt64, _ counters: inout SessionCounters) -> Int {
     var bytes = 0
     var isResent = false
-    outbox.update(write) {
-      isResent = $0.wasSent
-      $0.wasSent = true
-      $0.needsSending = false
-      $0.sentAtHeartbeat = heartbeat
+    writes.update(write) {
+      isResent = $0.sending.wasSent
+      $0.sending.wasSent = true
+      $0.sending.isDue = false
+      $0.sending.heartbeat = heartbeat
       bytes = $0.bytes
     }
     if isResent { counters.resent += 1 }
@@ -132,11 +132,11 @@ extension ModelSync {
   /// accessed in place and not copied.
   /// - Parameter epoch: the current epoch, if the hub wants to know which proposals were numbered in another one.
   mutating func propose(_ write: WriteID, _ topic: Topic, in epoch: Epoch?, to batch: inout ProposalsWriter?) {
-    guard let index = outbox.pending.index(of: write), let number = outbox.pending[at: index].number else { return }
-    let (proposal, isVoid) = (outbox.pending[at: index].proposal, outbox.pending[at: index].isVoid)
-    let isEarlier = epoch.map { $0 != outbox.pending[at: index].numberedIn } ?? false
+    guard let index = writes.pending.index(of: write), let number = writes.pending[at: index].number else { return }
+    let (proposal, isVoid) = (writes.pending[at: index].proposal, writes.pending[at: index].sending.isVoid)
+    let isEarlier = epoch.map { $0 != writes.pending[at: index].sending.epoch } ?? false
     batch?.begin(
-      topic, number, confirmed: outbox.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
+      topic, number, confirmed: writes.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
       hops: proposal.hops, metadata: proposal.metadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))
@@ -153,14 +153,14 @@ extension ModelSync {
   mutating func merged(
     _ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, _ context: inout SessionContext
   ) -> Bool {
-    guard let pending = outbox[write], pending.isAsking else { return false }
+    guard let pending = writes[write], pending.merging.isAsking else { return false }
     guard let value else {
       end(write, as: .conflict(resolver(context).conflict(about: question.field)), &context)
       return true
     }
     let (epoch, version) = (replica.epoch, replica.field(question.field)?.version ?? 0)
-    outbox.update(write) {
-      $0.isAsking = false
+    writes.update(write) {
+      $0.merging.isAsking = false
       $0.replace(question.field, by: value)
       // If another value was committed meanwhile, the program is asked again: the values differ.
       $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
@@ -183,15 +183,17 @@ extension ModelSync {
   func keeps(_ context: SessionContext) -> Bool { context.journal.isKept && !isEphemeral }
 
   func recordNumber(of write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
-    guard keeps(context), let pending = outbox[write] else { return }
+    guard keeps(context), let pending = writes[write] else { return }
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
 
   /// The outbox must hold what is sent.
   private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
-    guard keeps(context), let sent = outbox[write], sent.isRewritten || sent.attempts > 0 else { return }
+    guard keeps(context), let sent = writes[write], sent.merging.isRewritten || sent.merging.attempts > 0 else {
+      return
+    }
     output.add(.keep(.written(sent.kept(in: id))))
-    if sent.isVoid { output.add(.keep(.withdrawn(write))) }
-    outbox.update(write) { $0.isRewritten = false }
+    if sent.sending.isVoid { output.add(.keep(.withdrawn(write))) }
+    writes.update(write) { $0.merging.isRewritten = false }
   }
 }

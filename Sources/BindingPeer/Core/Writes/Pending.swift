@@ -15,37 +15,50 @@ struct Pending: Sendable {
   var rules: [String: ConflictRule] = [:]
   /// By field: what becomes of a plain set that waited long. The default is that it yields.
   var offline: [String: OfflineRule] = [:]
-  /// How often it was refused as a conflict and merged.
-  var attempts = 0
-  /// How often the program was asked to merge it.
-  var askings = 0
-  /// It was merged since the outbox recorded it.
-  var isRewritten = false
-  /// It is not sent before the replica has reached this version, unless the epoch changes.
-  var waitsFor: (epoch: Epoch, version: Version)?
-  /// The program is being asked to merge it.
-  var isAsking = false
+  /// It had already waited long when this session started.
+  var isOld = false
+  /// nil: none is assigned.
   var number: ProposalNumber?
-  /// The epoch in which the number was assigned, as known here.
-  var numberedIn: Epoch = 0
-  /// The result of its first sending is unknown; it is resent on condition of what its writer saw.
-  var isSecondTry = false
-  var isVoid = false
-  /// It is to be sent or resent with the next drain.
-  var needsSending = true
-  /// It was sent before, by this run or an earlier one.
-  var wasSent = false
-  var sentAtHeartbeat: UInt64 = 0
-  /// The heartbeat at which it was first found decided but without an outcome.
-  var unansweredSince: UInt64?
+  var sending = Sending()
+  var merging = Merging()
   /// The committed values hold its effect, or it was refused: it no longer overlays them (R4, R5).
   var isHidden = false
   /// The version of its commit; it stays in the overlay until the replica reaches that version (R6).
   var committedAt: Version?
-  /// It had already waited long when this session started.
-  var isOld = false
   /// Set for a write of an earlier run: another session sends it; here it is only overlaid.
   var carried: Carried?
+
+  /// How often and when a write was sent.
+  struct Sending: Sendable {
+    /// It is to be sent or resent with the next drain.
+    var isDue = true
+    /// It was sent before, by this run or an earlier one.
+    var wasSent = false
+    /// The heartbeat after which it was last sent.
+    var heartbeat: UInt64 = 0
+    /// The heartbeat at which it was first found decided but without an outcome.
+    var unansweredSince: UInt64?
+    /// The epoch in which its number was assigned, as known here.
+    var epoch: Epoch = 0
+    /// The hub is asked not to apply it.
+    var isVoid = false
+    /// The result of its first sending is unknown; it is resent on condition of what its writer saw.
+    var isSecondTry = false
+  }
+
+  /// How often a write with rules was merged with what others committed.
+  struct Merging: Sendable {
+    /// How often it was refused as a conflict and merged.
+    var attempts = 0
+    /// How often the program was asked to merge it.
+    var askings = 0
+    /// The program is being asked to merge it.
+    var isAsking = false
+    /// It was merged since the outbox recorded it.
+    var isRewritten = false
+    /// It is not sent before the replica has reached this version, unless the epoch changes.
+    var waitsFor: (epoch: Epoch, version: Version)?
+  }
 
   struct Carried: Sendable {
     let tag: Tag

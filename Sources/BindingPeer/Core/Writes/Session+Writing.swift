@@ -10,7 +10,7 @@ extension Session {
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
-    guard models[at: index].outbox.hasNumbers else { throw .numbersUsedUp }
+    guard models[at: index].writes.hasNumbers else { throw .numbersUsedUp }
     let bytes = try proposal.check(within: limits, by: identity) { models[at: index].replica.field($0)?.origin }
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
     let superseded = models[at: index].superseded(by: proposal, rules: plainRules)
@@ -80,7 +80,7 @@ extension Session {
   /// The other session has sent the write under this number.
   package mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
     guard carried.sent(write, of: id, as: number) else { return }
-    models[id]?.outbox.update(write) { $0.carried?.number = number }
+    models[id]?.writes.update(write) { $0.carried?.number = number }
   }
 
   /// The other session has the outcome or gave the write up. A committed write stays overlaid until it arrives (R6).
@@ -142,7 +142,7 @@ extension Session {
       connection.heartbeats.owesAlive = false
       sendAlive(aliveEntries(), now: now, &output)
     }
-    for id in ids(where: { models[at: $0].join.isLeft && models[at: $0].outbox.unacknowledged == 0 }) {
+    for id in ids(where: { models[at: $0].join.isLeft && models[at: $0].writes.unacknowledged == 0 }) {
       forget(id, &output)
     }
   }
@@ -153,7 +153,7 @@ extension Session {
   package mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
     emit(&output)
     guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
-      let write = models[at: index].outbox.lastUnnumbered
+      let write = models[at: index].writes.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &output)
@@ -174,8 +174,8 @@ extension Session {
     }
     context.recordHubAndOutcomes(&output)
     context.outcomes.emit(&output)
-    pending.writes = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
-    pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
+    pending.writes = models.indices.reduce(0) { $0 + models[at: $1].writes.count }
+    pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].writes.bytes }
   }
 
   private mutating func emitUpdate(at index: Int, _ output: inout PeerOutput) {
@@ -189,14 +189,14 @@ extension Session {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
     var bytes = 0
-    let due = ids { index in !models[at: index].outbox.isEmpty && maySend(at: index, now) }
+    let due = ids { index in !models[at: index].writes.isEmpty && maySend(at: index, now) }
     for id in due {
       guard let index = models.index(of: id), let topic = models[at: index].join.topic else { continue }
-      guard models[at: index].outbox.mayBeDue else {
-        models[at: index].outbox.sendsFrom = 0
+      guard models[at: index].writes.mayBeDue else {
+        models[at: index].writes.sendsFrom = 0
         continue
       }
-      writes: for write in models[at: index].outbox.toSend(room: limits.maxUnacknowledged) {
+      writes: for write in models[at: index].writes.toSend(room: limits.maxUnacknowledged) {
         switch numberIfReady(write, &inFlight, now: now, at: index, &output) {
         case .ready: break
         case .ended: continue
@@ -215,13 +215,13 @@ extension Session {
         models[at: index].propose(write, topic, in: earlierThan(at: index), to: &batch)
         bytes += size
       }
-      models[at: index].outbox.sendsFrom = 0
+      models[at: index].writes.sendsFrom = 0
     }
     if let batch, batch.count > 0 { send(batch.finish(), now: now, &output) }
   }
 
   /// The number of writes that have a number and no outcome, over all models.
-  private var writesInFlight: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight } }
+  private var writesInFlight: Int { models.indices.reduce(0) { $0 + models[at: $1].writes.inFlight } }
 
   /// The current epoch: a proposal numbered in another one may have been applied without the hub knowing it. nil: the
   /// hub need not be told.
@@ -230,15 +230,15 @@ extension Session {
   }
 
   private func maySend(at index: Int, _ now: UInt64) -> Bool {
-    models[at: index].join.isCurrent && models[at: index].outbox.sendsFrom <= now
-      && models[at: index].outbox.carried.isEmpty
+    models[at: index].join.isCurrent && models[at: index].writes.sendsFrom <= now
+      && models[at: index].writes.carried.isEmpty
   }
 
   /// Assigns a number to a write (R3) unless it has one, must wait, or has ended.
   private mutating func numberIfReady(
     _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ output: inout PeerOutput
   ) -> ModelSync.Preparation {
-    guard models[at: index].outbox.number(of: write) == nil else { return .ready }
+    guard models[at: index].writes.number(of: write) == nil else { return .ready }
     guard inFlight < limits.maxUnacknowledged else { return .waits }
     let preparation = models[at: index].prepare(write, now: now, &context, &output)
     guard preparation == .ready else { return preparation }

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// Queries: what pending writes show, and the state of one write or of those over a field.
-extension Outbox {
+extension WriteQueue {
   /// Whether the write hides everything below it in a field.
   private func covers(_ write: Int, _ field: String) -> Bool {
     guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }

@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// A model's pending writes in order, and which of them overlay which field. After each commit they overlay the
 /// committed values again (a *rebase*).
-struct Outbox: Sendable {
+struct WriteQueue: Sendable {
   /// By id: ids rise in the order in which writes are made.
   private(set) var pending = SortedArrayMap<WriteID, Pending>()
   /// The writes in flight by number.
@@ -89,7 +89,7 @@ struct Outbox: Sendable {
       unacknowledgedCount -= 1
       arriving.append(id)
     }
-    if pending[at: index].needsSending { due.enter(id) }
+    if pending[at: index].sending.isDue { due.enter(id) }
     if !wasOverlaid, !pending[at: index].isHidden, let number = pending[at: index].number {
       overlaidByNumber.enter(OverlaidWrite(number: number, write: id))
     }
@@ -103,7 +103,7 @@ struct Outbox: Sendable {
     let (number, isDecided) = (lastNumber, lastNumber <= lastDecided)
     update(id) {
       $0.number = number
-      $0.numberedIn = epoch
+      $0.sending.epoch = epoch
       if isDecided { $0.isHidden = true }
     }
     return number
@@ -116,7 +116,7 @@ struct Outbox: Sendable {
     byNumber[number] = nil
     update(id) {
       $0.number = nil
-      $0.needsSending = true
+      $0.sending.isDue = true
     }
   }
 
@@ -138,7 +138,7 @@ struct Outbox: Sendable {
     for operation in write.overlay {
       guard let index = over.index(of: operation.field) else { continue }
       if let first = over[at: index].firstIndex(of: id) { over[at: index].remove(at: first) }
-      if over[at: index].isEmpty, over.count > Outbox.keptLists { over[operation.field] = nil }
+      if over[at: index].isEmpty, over.count > WriteQueue.keptLists { over[operation.field] = nil }
     }
     return write.overlay
   }
@@ -190,23 +190,23 @@ struct Outbox: Sendable {
   }
 
   private func isDue(_ id: WriteID) -> Bool {
-    pending.index(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUnacknowledged } ?? false
+    pending.index(of: id).map { pending[at: $0].sending.isDue && pending[at: $0].isUnacknowledged } ?? false
   }
 
   /// Marks all writes for resending: the hub may lack any of them.
   mutating func sendAllAgain() {
-    for id in order { update(id) { $0.needsSending = true } }
+    for id in order { update(id) { $0.sending.isDue = true } }
   }
 
   /// Marks for resending what has this number or a later one.
   mutating func sendAgain(from number: ProposalNumber) {
-    for id in order { update(id) { if let mine = $0.number, mine >= number { $0.needsSending = true } } }
+    for id in order { update(id) { if let mine = $0.number, mine >= number { $0.sending.isDue = true } } }
   }
 
   /// Marks for resending what has no outcome after two heartbeats (R15).
   mutating func sendAgain(sentBefore heartbeat: UInt64) {
     for id in Array(byNumber.elements) {
-      update(id) { if heartbeat >= $0.sentAtHeartbeat + 2 { $0.needsSending = true } }
+      update(id) { if heartbeat >= $0.sending.heartbeat + 2 { $0.sending.isDue = true } }
     }
   }
 
