@@ -210,7 +210,7 @@ struct TrackedFieldsTests {
     lamp.level = 0.7
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
     #expect(await eventually { model.staged.withLock { $0.reporters.isEmpty } })
-    #expect(await eventually { peer.runtime.state.withLock { $0.observedModels.isEmpty && !$0.isPeerObserved } })
+    #expect(await eventually { peer.runtime.state.withLock { $0.observed.models.isEmpty && !$0.observed.isPeer } })
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
   }
 

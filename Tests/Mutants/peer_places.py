@@ -19,7 +19,7 @@ let version = models[at: index].replica.version + (Mutant.isOn(.reportUnapplied)
     ),
     Place(
         _CORE + "Writes/ModelSync+Writes.swift", "func recordNumber", "before",
-        "output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))",
+        "effects.journal.append(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions))",
         "if Mutant.isOn(.numberUnkept) { return }",
     ),
     Place(
@@ -77,7 +77,7 @@ let identity = Identity(secret: secret, name: run.identity.name)
         """
 if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
   guard apply(catchup.chunks, &context) else { return false }
-  becomeCurrent(after: heartbeat, now: now, &context, &output)
+  becomeCurrent(after: heartbeat, now: now, &context, &effects)
   return true
 }
 """,
@@ -153,8 +153,8 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Writes/ModelSync+Writes.swift", "func write", "instead of",
-        "if keeps(context) { output.add(.keep(.written(pending.kept(in: id)))) }",
-        "if keeps(context), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        "if keeps(context) { effects.journal.append(.written(pending.kept(in: id))) }",
+        "if keeps(context), !Mutant.isOn(.writeUnkept) { effects.journal.append(.written(pending.kept(in: id))) }",
     ),
     Place(
         _CORE + "Writes/ModelSync+Outcomes.swift", "func acknowledge", "before",

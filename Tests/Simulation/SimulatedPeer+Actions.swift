@@ -10,7 +10,7 @@ extension SimulatedPeer {
     let kind = HubMessageKind(rawValue: frame[4])
     try invariants.observe(.reading(kind))
     if kind == .catchup { countOlderSnapshot(frame) }
-    frame.withUnsafeBytes { session.receive($0, now: clock, into: &output) }
+    frame.withUnsafeBytes { session.receive($0, now: clock, into: &effects) }
     try settle()
     try invariants.observe(.reading(nil))
   }
@@ -26,7 +26,7 @@ extension SimulatedPeer {
     let (run, time) = (process.run, clock)
     let due = read { $0.nextDeadline }
     if !process.isPaused, due <= time {
-      session.tick(now: time, into: &output)
+      session.tick(now: time, into: &effects)
       try settle()
     }
     let wait = due == .max ? 200 : min(due - min(due, time), 200)
@@ -68,14 +68,14 @@ extension SimulatedPeer {
     guard link.generation == generation else { return }
     guard hub.isThere else {
       link.generation += 1
-      session.lost(now: clock, into: &output)
+      session.lost(now: clock, into: &effects)
       return try settle()
     }
     counts[.connected] += 1
     link.hubSide = generation
     link.isConnected = true
     link.topics.removeAll()
-    session.opened(now: clock, into: &output)
+    session.opened(now: clock, into: &effects)
     try settle()
   }
 
@@ -83,7 +83,7 @@ extension SimulatedPeer {
   func disconnect() {
     guard link.isConnected else { return }
     closeLink()
-    session.lost(now: clock, into: &output)
+    session.lost(now: clock, into: &effects)
   }
 
   private func closeLink() {
@@ -103,7 +103,7 @@ extension SimulatedPeer {
   // MARK: Models
 
   func join(_ model: String) throws(Violation) {
-    session.join(model, now: clock, into: &output)
+    session.join(model, now: clock, into: &effects)
     if let index = modelNames.firstIndex(of: model), session.version(of: model).version == 0 {
       observed.seen[index] = (0, 0)
       numbers.seen[index].removeAll()
@@ -112,7 +112,7 @@ extension SimulatedPeer {
   }
 
   func leave(_ model: String) throws(Violation) {
-    session.leave(model, now: clock, into: &output)
+    session.leave(model, now: clock, into: &effects)
     try settle()
   }
 
@@ -122,27 +122,55 @@ extension SimulatedPeer {
     for field in SimulatedField.names.indices { observed.notified[model][field] = nil }
   }
 
-  // MARK: Actions
+  // MARK: Effects
 
-  /// Performs the session's actions.
+  /// Carries out the session's effects.
   func settle() throws(Violation) {
-    session.finishDrain(now: clock, into: &output)
-    if !output.actions.isEmpty {
-      // An action may call `settle` again: the nested call finds no spare output and makes its own.
-      var actions = PeerOutput()
-      swap(&actions, &spareOutput)
-      swap(&actions, &output)
-      for action in actions.actions.indices { try perform(actions.actions[action]) }
-      if outbox.successor != nil { try reportToSuccessor(actions.actions) }
-      actions.removeAll()
-      swap(&actions, &spareOutput)
+    session.finishDrain(now: clock, into: &effects)
+    if !effects.isEmpty {
+      // An effect may call `settle` again: the nested call finds no spare effects and makes its own.
+      var present = PeerEffects()
+      swap(&present, &spareEffects)
+      swap(&present, &effects)
+      try carryOut(present)
+      if outbox.successor != nil { try reportToSuccessor(present) }
+      present.removeAll()
+      swap(&present, &spareEffects)
     } else if outbox.successor != nil {
-      try reportToSuccessor([])
+      try reportToSuccessor(PeerEffects())
     }
     if !writes.acknowledged.isEmpty { try invariants.observe(.peerSettled(self)) }
   }
 
-  private func perform(_ action: PeerAction) throws(Violation) {
+  private func carryOut(_ effects: PeerEffects) throws(Violation) {
+    for entry in effects.journal { keep(entry) }
+    for action in effects.link { try perform(action) }
+    for update in effects.updates {
+      try invariants.observe(.updated(update, self))
+      // A session that resends an earlier run's writes makes none of its own.
+      if outbox.successor == nil { answerSometimes(update) }
+    }
+    // A hub that has forgotten this peer explains outcomes of the same drain.
+    if effects.events.contains(where: \.isUnknownIdentity) { numbers.wasForgotten = true }
+    for report in effects.outcomes {
+      switch report {
+      case .settled(let id, let model, let outcome):
+        try invariants.observe(.ended(id, model: model, outcome, self))
+      case .retryLater(_, _, let code):
+        let isTooMany = code == .busy && profile.maxUnacknowledged < 10
+        counts[isTooMany ? .retriedAsTooMany : .retryLater] += 1
+      }
+    }
+    for question in effects.questions {
+      switch question {
+      case .merge(let id, let model, let question): try ask(question, of: id, in: model)
+      case .approve(_, let request): ask(request)
+      }
+    }
+    for event in effects.events { try handle(event) }
+  }
+
+  private func perform(_ action: LinkAction) throws(Violation) {
     switch action {
     case .open(let pause):
       // The session itself gave up the connection.
@@ -159,24 +187,18 @@ extension SimulatedPeer {
       hub.network.subscribe(Topics.bytes(Topics.heartbeat), true, of: self)
     case .subscribe(let topic): hub.network.subscribe(Topics.bytes(topic), true, of: self)
     case .unsubscribe(let topic): hub.network.subscribe(Topics.bytes(topic), false, of: self)
-    case .update(let update):
-      try invariants.observe(.updated(update, self))
-      // A session that resends an earlier run's writes makes none of its own.
-      if outbox.successor == nil { answerSometimes(update) }
-    case .settled(let id, let model, let outcome):
-      try invariants.observe(.ended(id, model: model, outcome, self))
+    case .close: break
+    }
+  }
+
+  private func handle(_ event: SessionEvent) throws(Violation) {
+    switch event {
     case .notice(let notice): try count(notice)
-    case .retryLater(_, _, let code):
-      let isTooMany = code == .busy && profile.maxUnacknowledged < 10
-      counts[isTooMany ? .retriedAsTooMany : .retryLater] += 1
-    case .merge(let id, let model, let question): try ask(question, of: id, in: model)
-    case .approve(_, let request): ask(request)
     case .awaited(let id, let end): try invariants.observe(.barrierEnded(id, end, self))
-    case .keep(let entry): keep(entry)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let index = modelNames.firstIndex(of: model) { observed.announced[index] = true }
-    case .listed, .phase, .pong, .close: break
+    case .listed, .phase, .pong: break
     }
   }
 
@@ -188,9 +210,12 @@ extension SimulatedPeer {
     case .missedHeartbeat: counts[.missedHeartbeat] += 1
     case .newEpoch: counts[.newEpoch] += 1
     case .offered: counts[.offered] += 1
-    case .unknownIdentity: numbers.wasForgotten = true
     case .diverged: try invariants.observe(.diverged)
     default: break
     }
   }
+}
+
+extension SessionEvent {
+  fileprivate var isUnknownIdentity: Bool { if case .notice(.unknownIdentity) = self { true } else { false } }
 }

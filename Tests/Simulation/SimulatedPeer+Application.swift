@@ -19,7 +19,7 @@ extension SimulatedPeer {
   ) throws(Violation) {
     let id: WriteID
     do {
-      id = try session.write(proposal, rules: rules, to: modelNames[model], now: clock, into: &output)
+      id = try session.write(proposal, rules: rules, to: modelNames[model], now: clock, into: &effects)
     } catch {
       switch error {
       case .loop: counts[.stoppedAsLoop] += 1
@@ -108,7 +108,7 @@ extension SimulatedPeer {
       return context.schedule(.approve(request, refuses: refuses), of: self, at: now + 100)
     }
     record("\(self) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
-    session.answer(request, refusing: refuses ? "no" : nil, now: clock, into: &output)
+    session.answer(request, refusing: refuses ? "no" : nil, now: clock, into: &effects)
     try settle()
   }
 
@@ -130,7 +130,7 @@ extension SimulatedPeer {
     guard !process.isPaused, let write = writes.unacknowledged[id] else { return }
     record("\(self) withdraws \(id.rawValue)")
     write.isWithdrawn = true
-    _ = session.withdraw(id, now: clock, into: &output)
+    _ = session.withdraw(id, now: clock, into: &effects)
     try settle()
   }
 

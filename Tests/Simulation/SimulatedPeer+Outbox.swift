@@ -33,13 +33,13 @@ extension SimulatedPeer {
         .set, SimulatedField.names[chance.below(SimulatedField.plain)],
         FieldValue(bytes: Array("\"\(self).t\(now)\"".utf8)))
     ])
-    var output = PeerOutput()
-    guard (try? session.write(proposal, to: modelNames[0], now: clock, into: &output)) != nil else { return }
-    session.finishDrain(now: clock, into: &output)
+    var effects = PeerEffects()
+    guard (try? session.write(proposal, to: modelNames[0], now: clock, into: &effects)) != nil else { return }
+    session.finishDrain(now: clock, into: &effects)
     let before = outbox.book?.count ?? 0
-    for case .keep(let entry) in output.actions { keep(entry) }
+    for entry in effects.journal { keep(entry) }
     // It may have superseded others.
-    for case .settled(let id, _, _) in output.actions { writes.unacknowledged.remove(id) }
+    for case .settled(let id, _, _) in effects.outcomes { writes.unacknowledged.remove(id) }
     let torn = (outbox.book?.count ?? 0) - before
     outbox.book?.cut(to: before + chance.below(torn + 1))
   }
@@ -71,21 +71,18 @@ extension SimulatedPeer {
   }
 
   /// Reports a carrier's progress to its successor.
-  func reportToSuccessor(_ actions: [PeerAction]) throws(Violation) {
+  func reportToSuccessor(_ effects: PeerEffects) throws(Violation) {
     guard let successor = outbox.successor, successor.outbox.carrier === self else { return }
-    for action in actions {
-      switch action {
-      case .keep(.numbered(let id, let number, _)) where number > 0:
-        guard let mine = outbox.successorIDs[id], let model = writes.unacknowledged[id]?.model else { continue }
-        successor.session.carriedSent(mine, of: modelNames[model], as: number)
-      case .settled(let id, let model, let outcome):
-        if let mine = outbox.successorIDs[id] { successor.session.carriedEnded(mine, of: model, as: outcome) }
-      default: break
-      }
+    for case .numbered(let id, let number, _) in effects.journal where number > 0 {
+      guard let mine = outbox.successorIDs[id], let model = writes.unacknowledged[id]?.model else { continue }
+      successor.session.carriedSent(mine, of: modelNames[model], as: number)
+    }
+    for case .settled(let id, let model, let outcome) in effects.outcomes {
+      if let mine = outbox.successorIDs[id] { successor.session.carriedEnded(mine, of: model, as: outcome) }
     }
     if session.unconfirmed == 0, !outbox.isOver {
       outbox.isOver = true
-      session.bye(now: clock, into: &output)
+      session.bye(now: clock, into: &self.effects)
       try settle()
       successor.outbox.book?.leave(outbox.bookRun)
       end()
@@ -96,7 +93,7 @@ extension SimulatedPeer {
 
   private func end() {
     disconnect()
-    output.removeAll()
+    effects.removeAll()
     outbox.isOver = true
     writes.unacknowledged.removeAll()
     process.run += 1

@@ -10,9 +10,9 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
   /// Its index in the world.
   let index: Int
   @exclusivity(unchecked) var session: Session
-  @exclusivity(unchecked) var output = PeerOutput()
+  @exclusivity(unchecked) var effects = PeerEffects()
   /// Spares `settle` an allocation.
-  @exclusivity(unchecked) var spareOutput = PeerOutput()
+  @exclusivity(unchecked) var spareEffects = PeerEffects()
   @exclusivity(unchecked) var link: PeerLink
   @exclusivity(unchecked) var process: PeerProcess
   @exclusivity(unchecked) var outbox = PeerOutbox()
@@ -52,11 +52,11 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
       generation: former.map { $0.link.generation + 1 } ?? (index + 1) * 1_000_000, of: hub)
     self.outbox = outbox
     for model in modelNames where model != context.visited || !isChaos {
-      self.session.join(model, now: now, into: &output)
+      self.session.join(model, now: now, into: &effects)
     }
-    if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &output) }
+    if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &effects) }
     guard profile.isInEphemeralModel(index) else { return }
-    self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &output)
+    self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &effects)
     member = EphemeralMember()
   }
 

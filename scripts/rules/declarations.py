@@ -20,9 +20,9 @@ RECORDS = {
 
 # Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
 STORED = {
-    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "ModelLog": 40, "PeerRuntime.State": 21,
-    "PeerSocketLoop": 16, "SQLiteStore": 24, "ScalePeer": 17, "SessionRecord": 17, "SharedModel.Staged": 17,
-    "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24, "ZeroMQTransport": 24,
+    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "ModelLog": 40, "PeerSocketLoop": 16,
+    "SQLiteStore": 24, "ScalePeer": 17, "SessionRecord": 17, "SharedModel.Staged": 17, "Sixteen": 16, "ThreadTurn": 21,
+    "Traffic": 24, "ZeroMQTransport": 24,
 }
 EXTENDED = {
     "Binding": 8, "Cell": 7, "Gateway": 4, "JSON": 6, "Model": 6, "ModelLog": 9, "Peer": 5, "PeerRuntime": 6,

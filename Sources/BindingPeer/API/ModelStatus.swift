@@ -82,7 +82,7 @@ extension SharedModel {
   /// From now on `reporter` is asked to report whenever its status may have changed.
   func register(_ reporter: any StatusReporter) {
     runtime.state.withLock { state in
-      state.observedModels.insert(id)
+      state.observed.models.insert(id)
       staged.withLock { staged in
         staged.lastReporter += 1
         staged.reporters[ObjectIdentifier(reporter)] = WeakReporter(number: staged.lastReporter, reporter: reporter)
@@ -116,7 +116,7 @@ extension SharedModel {
         for (id, number) in ended where staged.reporters[id]?.number == number { staged.reporters[id] = nil }
         return staged.reporters.isEmpty
       }
-      if isAlone { state.observedModels.remove(id) }
+      if isAlone { state.observed.models.remove(id) }
     }
   }
 }
@@ -143,21 +143,34 @@ extension PeerRuntime.State {
   /// Why the hub has deferred one of these writes.
   func retryReason(of waiting: [WriteID]) -> RetryReason? { waiting.lazy.compactMap { writes[$0]?.retryReason }.first }
 
-  /// The observed models whose statuses these actions may change.
-  func observedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
-    guard !observedModels.isEmpty else { return [] }
-    var ids: Swift.Set<String> = []
-    for action in actions {
-      switch action {
-      case .update(let update): ids.insert(update.model)
+  /// The observed models whose statuses these effects may change.
+  func observedModels(concernedBy effects: PeerEffects) -> [SharedModel] {
+    guard !observed.models.isEmpty else { return [] }
+    let concernAll = effects.concernAllModels
+    var ids: Swift.Set<String> = concernAll ? observed.models : []
+    for update in effects.updates where !concernAll { ids.insert(update.model) }
+    for report in effects.outcomes where !concernAll {
+      switch report {
       case .settled(_, let model, _), .retryLater(_, let model, _): ids.insert(model)
-      case .phase, .notice(.hubError): ids = observedModels
-      case .send(let frame):
-        let kind = frame.first.flatMap(PeerMessageKind.init)
-        if kind == .propose || kind == .join { ids = observedModels }
-      default: break
       }
     }
-    return ids.intersection(observedModels).sorted().compactMap { models[$0]?.model }
+    return ids.intersection(observed.models).sorted().compactMap { models[$0]?.model }
+  }
+}
+
+extension PeerEffects {
+  /// Whether the status of any model may change: the connection did, or writes or joins are sent.
+  fileprivate var concernAllModels: Bool {
+    events.contains { event in
+      switch event {
+      case .phase, .notice(.hubError): true
+      default: false
+      }
+    }
+      || link.contains { action in
+        guard case .send(let frame) = action else { return false }
+        let kind = frame.first.flatMap(PeerMessageKind.init)
+        return kind == .propose || kind == .join
+      }
   }
 }

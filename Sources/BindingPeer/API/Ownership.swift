@@ -101,7 +101,7 @@ extension PeerRuntime {
     let approver = model?.approver.withLock { $0 }
     (model?.lane ?? .direct).run { [self] in
       let reason = approver?(request)
-      perform { state, now in state.session.answer(request, refusing: reason, now: now, into: &state.output) }
+      perform { state, now in state.session.answer(request, refusing: reason, now: now, into: &state.effects) }
     }
   }
 }

@@ -47,7 +47,7 @@ extension Peer {
     try runtime.perform { state, now throws(ShareError) in
       if case .stopped(let reason) = state.session.phase { throw .stopped(reason) }
       state.listeners[prefix, default: []].append(listener)
-      state.session.joinPrefix(prefix, now: now, into: &state.output)
+      state.session.joinPrefix(prefix, now: now, into: &state.effects)
     }
     return ObserverToken { [runtime] in
       runtime.perform { state, _ in
@@ -80,7 +80,7 @@ extension Peer {
     let begin = DispatchTime.now().uptimeNanoseconds
     runtime.perform { state, now in
       state.listeners[PrefixListener.pongs, default: []].append(listener)
-      state.session.ping(token, now: now, into: &state.output)
+      state.session.ping(token, now: now, into: &state.effects)
     }
     let answered = await runtime.wait(timeout: timeout) { _ in hasCome.withLock { $0 } }
     let end = DispatchTime.now().uptimeNanoseconds

@@ -121,7 +121,7 @@ public final class Peer: Sendable {
   private static func join(_ fresh: SharedModel, _ state: inout PeerRuntime.State, _ now: UInt64) -> SharedModel {
     if let present = state.models[fresh.id]?.model { return present }
     state.models[fresh.id] = .init(model: fresh)
-    state.session.join(fresh.id, now: now, into: &state.output)
+    state.session.join(fresh.id, now: now, into: &state.effects)
     return fresh
   }
 
@@ -198,28 +198,30 @@ extension PeerRuntime {
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
     let parts = perform { state, now -> ([UnacknowledgedWrite], [Restored], PreviousRuns?)? in
       guard !isAwaited(state) else { return nil }
-      let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
+      let isSettled = state.session.unconfirmed == 0 && !state.isOutboxLagging
       let wasStopped = state.session.phase.isStopped
       if !wasStopped {
         // What was written since the last drain is sent before the goodbye.
-        state.session.finishDrain(now: now, into: &state.output)
-        state.session.bye(now: now, into: &state.output)
+        state.session.finishDrain(now: now, into: &state.effects)
+        state.session.bye(now: now, into: &state.effects)
       }
       let left = Array(state.writes.elements)
       state.writes.removeAll()
       let restored = Array(state.restored.values)
       state.restored.removeAll()
-      state.leavesOutbox = isSettled && !wasStopped
+      state.outbox?.leaves = isSettled && !wasStopped
       return (left, restored, state.previousRuns.take())
     }
     guard let (left, restored, previousRuns) = parts else { return nil }
     previousRuns?.end()
-    let (outbox, problem) = state.withLock { (onActions == nil ? $0.outbox : nil, $0.outboxProblem) }
+    let outbox = onEffects == nil ? state.withLock { $0.outbox } : nil
     outbox?.file.close()
     let reason =
       "the peer was closed first"
-      + (outbox == nil
-        ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox stores the write")
+      + (outbox.map {
+        $0.problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox stores the write"
+      }
+        ?? "")
     for unacknowledged in left { unacknowledged.write.settle(.unknown(reason)) }
     for restored in restored { restored.write.settle(.unknown(reason)) }
     let fields =

@@ -71,7 +71,7 @@ extension PeerRuntime {
     if let present = broadcaster.withLock({ $0 }) { return present }
     let fresh = StatusBroadcaster<PeerStatus>(
       present: { [weak self] in self?.state.withLock { $0.peerStatus } ?? PeerStatus(phase: .offline) },
-      begin: { [weak self] _ in self?.state.withLock { $0.isPeerObserved = true } })
+      begin: { [weak self] _ in self?.state.withLock { $0.observed.isPeer = true } })
     return broadcaster.withLock { broadcaster in
       let made = broadcaster ?? fresh
       broadcaster = made
@@ -84,14 +84,14 @@ extension PeerRuntime {
     guard let broadcaster = broadcaster.withLock({ $0 }) else { return }
     broadcaster.invalidate()
     if broadcaster.isObserved { return broadcaster.report() }
-    state.withLock { $0.isPeerObserved = broadcaster.wasObserved }
+    state.withLock { $0.observed.isPeer = broadcaster.wasObserved }
   }
 }
 
 extension PeerRuntime.State {
   var peerStatus: PeerStatus {
     PeerStatus(
-      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch,
+      phase: session.phase, hub: link.hub, logID: session.logID, epoch: session.epoch,
       durability: session.welcome?.durability, refusal: session.refusal.map { PrintedText.escaped($0) },
       unconfirmed: unconfirmed,
       staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)

@@ -203,7 +203,7 @@ extension SharedModel {
       proposal.hops = hops
       let write = try state.session.write(
         proposal, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
-        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.output)
+        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.effects)
       state.writes.insert(.init(write: pending, model: self, policies: policies), for: write)
       state.stamp += 1
       return state.stamp

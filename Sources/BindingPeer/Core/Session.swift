@@ -1,7 +1,7 @@
 package import BindingProtocol
 
 /// The protocol state machine of a peer, without sockets, threads, clock or randomness of its own. Frames, writes and
-/// ticks go in by method calls; the effects to perform come out in a `PeerOutput`.
+/// ticks go in by method calls; the effects to perform come out in a `PeerEffects`.
 ///
 /// The caller feeds frames and writes, then calls `finishDrain`, which emits updates for observers and sends. Times
 /// are milliseconds of any clock that never goes back.
@@ -168,7 +168,7 @@ package struct Session: Sendable {
   // MARK: Joining
 
   /// Joins a model. From now on it accepts writes, and catches up whenever there is a hub.
-  package mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func join(_ id: String, now: UInt64, into effects: inout PeerEffects) {
     if models.index(of: id) == nil {
       var model = ModelSync(id: id, now: now, after: numbering.lastNumbers[id] ?? 0)
       for write in carried[id] {
@@ -178,28 +178,28 @@ package struct Session: Sendable {
       models[id] = model
     }
     models[id]?.join.isLeft = false
-    if phase == .live, models[id]?.join.isIdle == true { askToJoin([id], now: now, &output) }
+    if phase == .live, models[id]?.join.isIdle == true { askToJoin([id], now: now, &effects) }
   }
 
   /// Leaves a model once all its writes have their outcomes.
-  package mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func leave(_ id: String, now: UInt64, into effects: inout PeerEffects) {
     guard let index = models.index(of: id) else { return }
     models[at: index].join.isLeft = true
-    if models[at: index].writes.unacknowledged == 0 { forget(id, &output) }
+    if models[at: index].writes.unacknowledged == 0 { forget(id, &effects) }
   }
 
   /// Asks the hub to announce the models below a prefix, now and as they appear; an empty prefix means all.
-  package mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
+  package mutating func joinPrefix(_ prefix: String, now: UInt64, into effects: inout PeerEffects) {
     prefixes[prefix] = nextRequest()
-    if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
+    if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &effects) }
   }
 
   /// Ignores further announcements of this prefix.
   package mutating func leavePrefix(_ prefix: String) { prefixes[prefix] = nil }
 
   /// Asks the hub to answer with `pong`. Does nothing without a hub.
-  package mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
-    if phase == .live { send(.ping(Ping(token: token)), now: now, &output) }
+  package mutating func ping(_ token: UInt64, now: UInt64, into effects: inout PeerEffects) {
+    if phase == .live { send(.ping(Ping(token: token)), now: now, &effects) }
   }
 
   mutating func nextRequest() -> UInt32 {

@@ -28,9 +28,9 @@ struct SessionContext: Sendable {
   }
 
   /// Records in the journal what is known of the hub, and the outcomes that it lacks.
-  mutating func recordHubAndOutcomes(_ output: inout PeerOutput) {
+  mutating func recordHubAndOutcomes(_ effects: inout PeerEffects) {
     guard journal.isKept else { return }
-    if let logID, let epoch { journal.record(log: logID, epoch: epoch, &output) }
-    outcomes.record(&output)
+    if let logID, let epoch { journal.record(log: logID, epoch: epoch, &effects) }
+    outcomes.record(&effects)
   }
 }

@@ -88,7 +88,7 @@ extension PeerRuntime {
       where !Names.isEphemeral(unacknowledged.model.id) && !unacknowledged.write.fields.contains(Names.description) {
         counts[unacknowledged.model.id, default: 0] += 1
       }
-      return (counts, state.session.phase, state.outbox != nil && state.outboxProblem == nil)
+      return (counts, state.session.phase, state.outbox != nil && !state.isOutboxLagging)
     }
     guard !counts.isEmpty else { return }
     let lost = counts.sorted { $0.key < $1.key }.map { "\($0.value) to \($0.key)" }.joined(separator: ", ")

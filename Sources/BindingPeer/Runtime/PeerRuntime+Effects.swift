@@ -2,7 +2,7 @@ import BindingModel
 import BindingProtocol
 
 /// What remains to be done once the lock is released, in the order in which it arose.
-struct PeerEffects {
+struct DeferredEffects {
   struct Settled {
     let unacknowledged: PeerRuntime.UnacknowledgedWrite
     let outcome: Outcome
@@ -29,7 +29,8 @@ struct PeerEffects {
   /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
   var concernsPeer = false
-  var actions: [PeerAction] = []
+  /// What the session requested, if somebody besides its own runtime follows it.
+  var requested = PeerEffects()
   /// There are actions for the link.
   var concernsLink = false
   /// The link has to be woken for them.
@@ -37,57 +38,73 @@ struct PeerEffects {
 }
 
 extension PeerRuntime.State {
-  /// Sorts the session's actions into effects, and checks whether waiters can continue.
-  mutating func sort(into effects: inout PeerEffects) {
-    effects.concernsPeer = isPeerObserved && (hasOutboxChanged || !output.actions.isEmpty)
-    hasOutboxChanged = false
-    effects.observed = observedModels(concernedBy: output.actions)
-    // They are moved, not copied.
-    var actions: [PeerAction] = []
-    swap(&actions, &output.actions)
-    actions.reverse()
-    while let action = actions.popLast() {
-      if action.isForLink {
-        forLink.append(action)
-        effects.concernsLink = true
-        continue
-      }
-      switch consume action {
-      case .update(let update):
-        guard let index = models.index(of: update.model), let model = models[at: index].model else { continue }
-        stamp += 1
-        if model.stage(update, stamp: stamp) { effects.shown.append(model) }
-      case .settled(let id, let model, let outcome):
-        guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
-        let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
-        // Later than the value to which the field falls back, which is shown before.
-        stamp += 1
-        let version = session.version(of: model).version
-        effects.settled.append(
-          .init(unacknowledged: unacknowledged, outcome: outcome, current: current, version: version, stamp: stamp))
-      case .retryLater(let id, _, let code): writes[id]?.retryReason = code
-      case .merge(let id, _, let question):
-        if let unacknowledged = writes[id] { effects.questions.append((id, unacknowledged, question)) }
-      case .approve(let id, let request):
-        effects.approvalRequests.append((request, of: models[id]?.model))
-      case .announced(let prefix, let model, let version, let fields):
-        let event = PrefixListener.Event.model(id: model, version: version, fields: fields)
-        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, event)) }
-      case .listed(let prefix):
-        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, .listed)) }
-      case .notice(let notice): effects.notices.append(notice)
-      case .awaited(let id, let end):
-        if let wait = barriers.removeValue(forKey: id) { effects.ended.append((wait, end)) }
-      case .keep, .phase, .open, .send, .listen, .subscribe, .unsubscribe, .close: break
-      case .pong(let token):
-        for listener in listeners[PrefixListener.pongs] ?? [] { effects.announced.append((listener, .pong(token))) }
-      }
+  /// Sorts the session's effects into what is done now, under the lock, and what is deferred, and checks whether
+  /// waiters can continue.
+  mutating func sort(into deferred: inout DeferredEffects) {
+    let hasOutboxChanged = outbox?.takeChange() ?? false
+    deferred.concernsPeer = observed.isPeer && (hasOutboxChanged || !effects.isEmpty)
+    deferred.observed = observedModels(concernedBy: effects)
+    if !effects.link.isEmpty {
+      link.actions += effects.link
+      deferred.concernsLink = true
     }
-    swap(&actions, &output.actions)
+    // They are moved, not copied.
+    var requested = PeerEffects()
+    swap(&requested, &effects)
+    requested.updates.drain { stage($0, &deferred) }
+    requested.outcomes.drain { settle($0, &deferred) }
+    for question in requested.questions { ask(question, &deferred) }
+    requested.events.drain { sort($0, &deferred) }
+    requested.removeAll()
+    swap(&requested, &effects)
     guard !waiters.isEmpty else { return }
     for (id, waiter) in waiters where waiter.condition(self) {
       waiters.removeValue(forKey: id)
-      effects.released.append((waiter, true))
+      deferred.released.append((waiter, true))
+    }
+  }
+
+  private mutating func stage(_ update: ModelUpdate, _ deferred: inout DeferredEffects) {
+    guard let index = models.index(of: update.model), let model = models[at: index].model else { return }
+    stamp += 1
+    if model.stage(update, stamp: stamp) { deferred.shown.append(model) }
+  }
+
+  private mutating func settle(_ report: WriteReport, _ deferred: inout DeferredEffects) {
+    switch report {
+    case .settled(let id, let model, let outcome):
+      guard let unacknowledged = writes.removeValue(forKey: id) else { return }
+      let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
+      // Later than the value to which the field falls back, which is shown before.
+      stamp += 1
+      let version = session.version(of: model).version
+      deferred.settled.append(
+        .init(unacknowledged: unacknowledged, outcome: outcome, current: current, version: version, stamp: stamp))
+    case .retryLater(let id, _, let code): writes[id]?.retryReason = code
+    }
+  }
+
+  private func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
+    switch question {
+    case .merge(let id, _, let question):
+      if let unacknowledged = writes[id] { deferred.questions.append((id, unacknowledged, question)) }
+    case .approve(let id, let request): deferred.approvalRequests.append((request, of: models[id]?.model))
+    }
+  }
+
+  private mutating func sort(_ event: SessionEvent, _ deferred: inout DeferredEffects) {
+    switch event {
+    case .phase: break
+    case .notice(let notice): deferred.notices.append(notice)
+    case .announced(let prefix, let model, let version, let fields):
+      let event = PrefixListener.Event.model(id: model, version: version, fields: fields)
+      for listener in listeners[prefix] ?? [] { deferred.announced.append((listener, event)) }
+    case .listed(let prefix):
+      for listener in listeners[prefix] ?? [] { deferred.announced.append((listener, .listed)) }
+    case .awaited(let id, let end):
+      if let wait = barriers.removeValue(forKey: id) { deferred.ended.append((wait, end)) }
+    case .pong(let token):
+      for listener in listeners[PrefixListener.pongs] ?? [] { deferred.announced.append((listener, .pong(token))) }
     }
   }
 
@@ -102,13 +119,11 @@ extension PeerRuntime.State {
   }
 }
 
-extension PeerAction {
-  /// Whether the link performs it.
-  fileprivate var isForLink: Bool {
-    switch self {
-    case .open, .send, .listen, .subscribe, .unsubscribe, .close: true
-    default: false
-    }
+extension Array {
+  /// Moves each element into `body`, the first one first, and keeps the capacity.
+  fileprivate mutating func drain(_ body: (consuming Element) -> Void) {
+    reverse()
+    while let element = popLast() { body(element) }
   }
 }
 

@@ -14,9 +14,9 @@ extension PeerRuntime {
         "the hub has another log; the replica of the old log is kept aside",
         metadata: ["old": "\(old)", "new": "\(new)"])
     // Sessions of earlier runs look for the same hub as the peer itself, which reports it.
-    case .noHub where onActions == nil: log.warning("\(noHub); \(cure); this peer continues when one answers")
-    case .hubFound where onActions == nil:
-      log.notice("the hub answers\(state.withLock { $0.hubInUse }.map { " at \($0)" } ?? "")")
+    case .noHub where onEffects == nil: log.warning("\(noHub); \(cure); this peer continues when one answers")
+    case .hubFound where onEffects == nil:
+      log.notice("the hub answers\(state.withLock { $0.link.hub }.map { " at \($0)" } ?? "")")
     case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
     default: log.debug("\(notice)")
     }

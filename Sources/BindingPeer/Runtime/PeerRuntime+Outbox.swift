@@ -4,6 +4,34 @@ import BindingProtocol
 struct JournalWriter: Sendable {
   let file: OutboxFile
   let run: UInt32
+  /// Why the file lags behind the session.
+  private(set) var problem: String?
+  private var hasChanged = false
+  /// The run has ended without unacknowledged writes.
+  var leaves = false
+
+  init(file: OutboxFile, run: UInt32) {
+    self.file = file
+    self.run = run
+  }
+
+  mutating func append(_ entries: [JournalEntry]) {
+    guard !entries.isEmpty || problem != nil else { return }
+    let wasLagging = problem != nil
+    problem = file.append(entries, of: run)
+    if wasLagging != (problem != nil) { hasChanged = true }
+  }
+
+  mutating func leaveIfDue() {
+    if leaves { file.leave(run) }
+    leaves = false
+  }
+
+  /// - Returns: whether the file has begun or ceased to lag since the last call.
+  mutating func takeChange() -> Bool {
+    defer { hasChanged = false }
+    return hasChanged
+  }
 }
 
 /// A write of an earlier run, as the peer's own session knows it.
@@ -20,33 +48,27 @@ extension PeerRuntime.State {
   /// That is a `write(2)` under the lock, a few microseconds: the entries are in the session's order, and an
   /// assignment that has returned is in the file.
   mutating func writeJournal() {
-    guard let outbox else { return }
-    defer {
-      // Under the lock too: a caller that closes the file afterwards finds this in it.
-      if leavesOutbox { outbox.file.leave(outbox.run) }
-      leavesOutbox = false
-    }
-    var entries: [JournalEntry] = []
-    for action in output.actions {
-      if case .keep(let entry) = action { entries.append(entry) }
-    }
-    guard !entries.isEmpty || outboxProblem != nil else { return }
-    let wasLagging = outboxProblem != nil
-    outboxProblem = outbox.file.append(entries, of: outbox.run)
-    if wasLagging != (outboxProblem != nil) { hasOutboxChanged = true }
-    guard outboxProblem != nil else { return }
+    let wasLagging = isOutboxLagging
+    outbox?.append(effects.journal)
+    // Under the lock too: a caller that closes the file afterwards finds this in it.
+    outbox?.leaveIfDue()
+    guard isOutboxLagging else { return }
     // The file may lack what a proposal or a confirmation says: those frames are dropped here, as by a bad
     // connection, and the session repeats them. While it knows of the problem it sends no confirmations itself.
-    output.actions.removeAll { action in
+    effects.link.removeAll { action in
       guard case .send(let frame) = action, let kind = frame.first.flatMap(PeerMessageKind.init) else { return false }
       return kind == .propose || !wasLagging && (kind == .alive || kind == .join)
     }
   }
 
+  /// Whether the outbox file lacks entries.
+  var isOutboxLagging: Bool { outbox?.problem != nil }
+
   /// The number of writes without an outcome, those of earlier runs included.
   var unconfirmed: Int { writes.count + restored.count }
 
   var outboxStatus: OutboxStatus {
-    outbox == nil ? .memory : outboxProblem.map { .memoryOnly($0) } ?? .kept
+    guard let outbox else { return .memory }
+    return outbox.problem.map { .memoryOnly($0) } ?? .kept
   }
 }

@@ -3,21 +3,17 @@ import BindingProtocol
 import Dispatch
 import Logging
 
-/// The shell around `Session`: one lock that the link and all threads of the program share, and the effects of the
-/// session's actions.
+/// The shell around `Session`: one lock that the link and all threads of the program share, and the effects
+/// that the session requests.
 ///
-/// Only the pure machine runs under the lock. Its actions are sorted there, to keep the session's order, and
+/// Only the pure machine runs under the lock. Its effects are sorted there, to keep the session's order, and
 /// performed after the lock is released: those for sockets on the link's thread, those for observers on their model's
 /// lane, never on the socket thread.
 final class PeerRuntime: Sendable {
   struct State: Sendable {
     var session: Session
-    var output = PeerOutput()
-    var forLink: [PeerAction] = []
-    /// The link has actions and has not checked since.
-    var isLinkCalled = false
-    /// The link will check before it waits: it need not be woken.
-    var isLinkAwake = false
+    var effects = PeerEffects()
+    var link = LinkQueue()
     var models = IndexedMap<String, WeakModel>()
     var writes = SortedArrayMap<WriteID, UnacknowledgedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
@@ -25,20 +21,36 @@ final class PeerRuntime: Sendable {
     var lastWaiter: UInt64 = 0
     /// Orders the shown values across threads.
     var stamp: UInt64 = 0
-    var hubInUse: String?
+    /// nil: writes are kept in memory only.
     var outbox: JournalWriter?
-    /// It has ended without unacknowledged writes.
-    var leavesOutbox = false
-    /// Why the outbox file lags.
-    var outboxProblem: String?
-    var hasOutboxChanged = false
     /// The unacknowledged writes of earlier runs.
     var restored: [RestoredKey: Restored] = [:]
     var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
-    /// Models with an observed status, and whether the peer's status is observed.
-    var observedModels: Swift.Set<String> = []
-    var isPeerObserved = false
+    var observed = ObservedStatuses()
+  }
+
+  /// The actions that wait for the link.
+  struct LinkQueue: Sendable {
+    var actions: [LinkAction] = []
+    /// The link has actions and has not checked since.
+    var isCalled = false
+    /// The link will check before it waits: it need not be woken.
+    var isAwake = false
+    /// The address in use.
+    var hub: String?
+
+    mutating func takeActions() -> [LinkAction] {
+      defer { actions.removeAll(keepingCapacity: true) }
+      return actions
+    }
+  }
+
+  /// Which statuses are observed.
+  struct ObservedStatuses: Sendable {
+    /// The ids of models.
+    var models: Swift.Set<String> = []
+    var isPeer = false
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
@@ -70,16 +82,16 @@ final class PeerRuntime: Sendable {
   let link: any PeerLink
   let broadcaster: Protected<StatusBroadcaster<PeerStatus>?> = Protected(nil)
   let log: Logger
-  /// Receives all actions of the session, after they were recorded; set for a session besides the peer's own.
-  let onActions: (@Sendable ([PeerAction]) -> Void)?
+  /// Receives all effects of the session, after they were recorded; set for a session besides the peer's own.
+  let onEffects: (@Sendable (PeerEffects) -> Void)?
 
   init(
     session: Session, link: any PeerLink, log: Logger, outbox: JournalWriter? = nil,
-    onActions: (@Sendable ([PeerAction]) -> Void)? = nil
+    onEffects: (@Sendable (PeerEffects) -> Void)? = nil
   ) {
     state = Protected(State(session: session, outbox: outbox))
     self.link = link
-    self.onActions = onActions
+    self.onEffects = onEffects
     self.log = log
   }
 
@@ -101,7 +113,7 @@ final class PeerRuntime: Sendable {
 
   /// Where a link finds its actions without taking the lock again. Belongs to the link's thread.
   final class LinkMailbox {
-    var actions: [PeerAction] = []
+    var actions: [LinkAction] = []
   }
 
   /// Lets `body` use the session under the lock, then performs the effects.
@@ -109,34 +121,33 @@ final class PeerRuntime: Sendable {
   func perform<Result: Sendable, Failure: Error>(
     as speaker: Speaker = .program, _ body: (inout State, UInt64) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    var effects = PeerEffects()
+    var deferred = DeferredEffects()
     let result = try state.withLock { state throws(Failure) in
       let now = PeerRuntime.now
-      state.session.isJournalLagging = state.outboxProblem != nil
+      state.session.isJournalLagging = state.isOutboxLagging
       let isLink = if case .link = speaker { true } else { false }
-      if isLink { state.isLinkCalled = false }
+      if isLink { state.link.isCalled = false }
       let result = try body(&state, now)
       if case .writer(let model) = speaker {
-        effects.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.output)
+        deferred.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.effects)
       } else {
-        state.session.finishDrain(now: now, into: &state.output)
+        state.session.finishDrain(now: now, into: &state.effects)
       }
       state.writeJournal()
-      if onActions != nil { effects.actions = state.output.actions }
-      state.sort(into: &effects)
-      if effects.concernsLink, !isLink {
-        effects.wakesLink = !state.isLinkCalled && !state.isLinkAwake
-        state.isLinkCalled = true
+      if onEffects != nil { deferred.requested = state.effects }
+      state.sort(into: &deferred)
+      if deferred.concernsLink, !isLink {
+        deferred.wakesLink = !state.link.isCalled && !state.link.isAwake
+        state.link.isCalled = true
       }
       if case .link(let mailbox?) = speaker {
-        mailbox.actions += state.forLink
-        state.forLink.removeAll(keepingCapacity: true)
-        state.isLinkAwake = true
+        mailbox.actions += state.link.takeActions()
+        state.link.isAwake = true
       }
       return result
     }
-    if effects.wakesLink { link.wake() }
-    carryOut(effects)
+    if deferred.wakesLink { link.wake() }
+    carryOut(deferred)
     return result
   }
 
@@ -195,8 +206,8 @@ final class PeerRuntime: Sendable {
     perform { state, now in
       for id in dropped.models where state.models[id] != nil && state.models[id]?.model == nil {
         state.models[id] = nil
-        state.observedModels.remove(id)
-        state.session.leave(id, now: now, into: &state.output)
+        state.observed.models.remove(id)
+        state.session.leave(id, now: now, into: &state.effects)
       }
     }
   }
@@ -205,22 +216,16 @@ final class PeerRuntime: Sendable {
   /// - Returns: until when, in milliseconds; nil: there are actions.
   func restLink() -> UInt64? {
     state.withLock { state in
-      guard !state.isLinkCalled, state.forLink.isEmpty else { return nil }
-      state.isLinkAwake = false
+      guard !state.link.isCalled, state.link.actions.isEmpty else { return nil }
+      state.link.isAwake = false
       return state.session.nextDeadline
     }
   }
 
   /// The present actions for a link without a mailbox.
-  func takeLinkActions() -> [PeerAction] {
-    state.withLock {
-      let actions = $0.forLink
-      $0.forLink.removeAll(keepingCapacity: true)
-      return actions
-    }
-  }
+  func takeLinkActions() -> [LinkAction] { state.withLock { $0.link.takeActions() } }
 
-  private func carryOut(_ effects: PeerEffects) {
+  private func carryOut(_ effects: DeferredEffects) {
     for settled in effects.settled { settled.carryOut() }
     for model in effects.observed { model.invalidateStatus() }
     for model in effects.shown { model.scheduleDelivery() }
@@ -232,7 +237,7 @@ final class PeerRuntime: Sendable {
     }
     for (request, model) in effects.approvalRequests { answer(request, of: model) }
     for notice in effects.notices { report(notice) }
-    if let onActions, !effects.actions.isEmpty { onActions(effects.actions) }
+    if let onEffects, !effects.requested.isEmpty { onEffects(effects.requested) }
     for (listener, event) in effects.announced { listener.notify(event) }
     // Conditions that depend on a listener were checked before it was notified: check them again.
     if !effects.announced.isEmpty { perform { _, _ in } }

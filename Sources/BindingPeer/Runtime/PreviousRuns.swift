@@ -44,7 +44,7 @@ final class PreviousRuns: Sendable {
         resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
       let runtime = PeerRuntime(
         session: session, link: link, log: log, outbox: JournalWriter(file: file, run: run.number),
-        onActions: { [weak self] actions in self?.receive(actions, of: run) })
+        onEffects: { [weak self] effects in self?.receive(effects, of: run) })
       progress.current = runtime
       return runtime
     }
@@ -60,32 +60,30 @@ final class PreviousRuns: Sendable {
     current?.end()
   }
 
-  private func receive(_ actions: [PeerAction], of run: PreviousRun) {
+  private func receive(_ effects: PeerEffects, of run: PreviousRun) {
+    for case .numbered(let id, let number, _) in effects.journal where number > 0 {
+      let key = RestoredKey(run: run.number, write: id)
+      successor?.perform { state, _ in
+        guard let restored = state.restored[key] else { return }
+        state.session.carriedSent(restored.id, of: restored.model, as: number)
+      }
+    }
+    for case .settled(let id, _, let outcome) in effects.outcomes {
+      successor?.endRestored(RestoredKey(run: run.number, write: id), as: outcome)
+    }
     var isStopped = false
-    for action in actions {
-      switch action {
-      case .keep(.numbered(let id, let number, _)) where number > 0:
-        let key = RestoredKey(run: run.number, write: id)
-        successor?.perform { state, _ in
-          guard let restored = state.restored[key] else { return }
-          state.session.carriedSent(restored.id, of: restored.model, as: number)
-        }
-      case .settled(let id, _, let outcome):
-        successor?.endRestored(RestoredKey(run: run.number, write: id), as: outcome)
-      case .phase(.stopped(let reason)):
-        isStopped = true
-        if reason != .closed {
-          log.error(
-            "the writes of an earlier run in the outbox are not sent",
-            metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
-        }
-      default: break
+    for case .phase(.stopped(let reason)) in effects.events {
+      isStopped = true
+      if reason != .closed {
+        log.error(
+          "the writes of an earlier run in the outbox are not sent",
+          metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
       }
     }
     let current = progress.withLock { $0.current }
     guard let current else { return }
     if isStopped { return goOn() }
-    let isDone = current.state.withLock { $0.session.unconfirmed == 0 && $0.outboxProblem == nil }
+    let isDone = current.state.withLock { $0.session.unconfirmed == 0 && !$0.isOutboxLagging }
     if isDone { current.end() }
   }
 }

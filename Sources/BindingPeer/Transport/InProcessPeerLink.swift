@@ -48,7 +48,7 @@ final class InProcessPeerLink: PeerLink {
     runtime.tidyUp()
     runtime.perform(as: .link()) { state, now in
       body(&state, now)
-      state.session.tick(now: now, into: &state.output)
+      state.session.tick(now: now, into: &state.effects)
     }
     while case let actions = runtime.takeLinkActions(), !actions.isEmpty {
       for action in actions { carryOut(action, runtime) }
@@ -73,7 +73,7 @@ final class InProcessPeerLink: PeerLink {
     }
   }
 
-  private func carryOut(_ action: PeerAction, _ runtime: PeerRuntime) {
+  private func carryOut(_ action: LinkAction, _ runtime: PeerRuntime) {
     switch action {
     case .open(let pause):
       state.withLock { $0.connection.take() }?.close()
@@ -92,7 +92,6 @@ final class InProcessPeerLink: PeerLink {
       }
       connection?.close()
       self.runtime.withLock { $0 = nil }
-    default: break
     }
   }
 
@@ -101,7 +100,7 @@ final class InProcessPeerLink: PeerLink {
     let connection = transport.connect(
       deliver: { [weak self] frame in self?.arrived(frame) }, ended: { [weak self] in self?.ended() })
     state.withLock { $0.connection = connection }
-    turn { state, now in state.session.opened(now: now, into: &state.output) }
+    turn { state, now in state.session.opened(now: now, into: &state.effects) }
   }
 
   private func arrived(_ frame: [UInt8]) {
@@ -117,7 +116,7 @@ final class InProcessPeerLink: PeerLink {
       }
       turn { state, now in
         for frame in frames {
-          frame.withUnsafeBytes { state.session.receive($0, now: now, into: &state.output) }
+          frame.withUnsafeBytes { state.session.receive($0, now: now, into: &state.effects) }
         }
       }
     }
@@ -126,7 +125,7 @@ final class InProcessPeerLink: PeerLink {
   private func ended() {
     queue.async { [self] in
       _ = state.withLock { $0.connection.take() }
-      turn { state, now in state.session.lost(now: now, into: &state.output) }
+      turn { state, now in state.session.lost(now: now, into: &state.effects) }
     }
   }
 }

@@ -109,7 +109,7 @@ private final class PeerSocketLoop {
   }
 
   func run() throws(ZeroMQError) {
-    runtime.perform(as: .link(mailbox)) { state, now in state.session.tick(now: now, into: &state.output) }
+    runtime.perform(as: .link(mailbox)) { state, now in state.session.tick(now: now, into: &state.effects) }
     while !isEnded {
       runtime.tidyUp()
       carryOutAll()
@@ -149,13 +149,13 @@ private final class PeerSocketLoop {
   /// Performs the actions in the mailbox. A connection that is lost on the way adds more.
   private func carryOutAll() {
     while !mailbox.actions.isEmpty {
-      var actions: [PeerAction] = []
+      var actions: [LinkAction] = []
       swap(&actions, &mailbox.actions)
       carryOut(actions)
     }
   }
 
-  private func carryOut(_ actions: [PeerAction]) {
+  private func carryOut(_ actions: [LinkAction]) {
     for action in actions {
       switch action {
       case .open(let pause):
@@ -169,7 +169,6 @@ private final class PeerSocketLoop {
         try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
         closeBoth()
         isEnded = true
-      default: break
       }
     }
   }
@@ -200,7 +199,7 @@ private final class PeerSocketLoop {
     opensAt = nil
     current = next
     let address = addresses[current]
-    runtime.state.withLock { $0.hubInUse = address.description }
+    runtime.state.withLock { $0.link.hub = address.description }
     do throws(ZeroMQError) {
       request = try Request(to: address, in: context, now: now)
     } catch {
@@ -216,7 +215,7 @@ private final class PeerSocketLoop {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true
-        runtime.perform(as: .link(mailbox)) { state, now in state.session.opened(now: now, into: &state.output) }
+        runtime.perform(as: .link(mailbox)) { state, now in state.session.opened(now: now, into: &state.effects) }
         carryOutAll()
       case .disconnected, .closed, .handshakeFailed: return lose()
       default: break
@@ -229,7 +228,7 @@ private final class PeerSocketLoop {
   private func lose() {
     closeBoth()
     next = (current + 1) % addresses.count
-    runtime.perform(as: .link(mailbox)) { state, now in state.session.lost(now: now, into: &state.output) }
+    runtime.perform(as: .link(mailbox)) { state, now in state.session.lost(now: now, into: &state.effects) }
   }
 
   private func closeBoth() {
@@ -242,7 +241,7 @@ private final class PeerSocketLoop {
     runtime.perform(as: .link(mailbox)) { state, now in
       if let request { receive(from: request.socket, now, &state) }
       if let publish { receive(from: publish.socket, now, &state) }
-      state.session.tick(now: now, into: &state.output)
+      state.session.tick(now: now, into: &state.effects)
     }
   }
 
@@ -253,7 +252,7 @@ private final class PeerSocketLoop {
         try? socket.discardRemainingFrames(after: &message)
         continue
       }
-      state.session.receive(message.unsafeBytes, now: now, into: &state.output)
+      state.session.receive(message.unsafeBytes, now: now, into: &state.effects)
     }
     // More may wait: come back immediately.
     wakeup.signal()

@@ -2,17 +2,22 @@ import BindingPeer
 import BindingProtocol
 
 extension Gateway {
-  /// Carries out the actions of the reading session.
+  /// Carries out the effects of the reading session, which keeps no outbox and makes no writes.
   mutating func settle(now: UInt64, _ output: inout GatewayOutput) {
-    // Carrying out an action may add more.
-    while !wanted.actions.isEmpty {
-      let actions = wanted.actions
+    // Carrying out an effect may add more.
+    while !wanted.isEmpty {
+      let effects = wanted
       wanted.removeAll()
-      for action in actions { settle(action, now: now, &output) }
+      for action in effects.link { settle(action, now: now, &output) }
+      for update in effects.updates {
+        addToFeed(update, now: now)
+        handle(update, &output)
+      }
+      for event in effects.events { settle(event, now: now, &output) }
     }
   }
 
-  private mutating func settle(_ action: PeerAction, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func settle(_ action: LinkAction, now: UInt64, _ output: inout GatewayOutput) {
     switch action {
     case .open(let pause):
       endSessions(now: now, &output)
@@ -23,9 +28,12 @@ extension Gateway {
       output.add(.subscribe(Topics.bytes(Topics.heartbeat)))
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
-    case .update(let update):
-      addToFeed(update, now: now)
-      handle(update, &output)
+    case .close: output.add(.close)
+    }
+  }
+
+  private mutating func settle(_ event: SessionEvent, now: UInt64, _ output: inout GatewayOutput) {
+    switch event {
     case .announced(let prefix, let model, let version, let fields):
       announce(Announced(id: model, version: version, fields: fields), below: prefix, &output)
     case .listed(let prefix): list(prefix, &output)
@@ -34,8 +42,7 @@ extension Gateway {
         if case .waiting = record.phase { greet(page, now: now, &output) }
       }
     case .notice(let notice): output.add(.log("\(notice)"))
-    case .close: output.add(.close)
-    default: break
+    case .phase, .awaited, .pong: break
     }
   }
 

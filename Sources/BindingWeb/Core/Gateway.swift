@@ -17,7 +17,7 @@ package struct Gateway: Sendable {
 
   /// The session that reads for all pages, and its pending actions.
   var reader: Session
-  var wanted = PeerOutput()
+  var wanted = PeerEffects()
   var generator: SeededGenerator
   var pages: [PageID: PageRecord] = [:]
   var bySession: [SessionID: PageID] = [:]

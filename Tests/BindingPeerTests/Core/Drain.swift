@@ -1,8 +1,8 @@
 import BindingPeer
 
-/// The actions of a session in one drain, by kind.
+/// The effects of a session in one drain, by kind.
 struct Drain {
-  var order: [String] = []
+  var unreadableFrames = 0
   var updates: [ModelUpdate] = []
   var settled: [(id: WriteID, outcome: Outcome)] = []
   var retries: [(id: WriteID, code: RetryReason)] = []
@@ -23,40 +23,52 @@ struct Drain {
   var isClosed = false
   var helloSession: SessionID?
 
-  init(_ actions: [PeerAction]) {
-    for action in actions { add(action) }
+  init(_ effects: PeerEffects) {
+    entries = effects.journal
+    for action in effects.link { add(action) }
+    updates = effects.updates
+    for report in effects.outcomes { add(report) }
+    for question in effects.questions {
+      switch question {
+      case .merge(let id, _, let question): questions.append((id, question))
+      case .approve(_, let request): approvalRequests.append(request)
+      }
+    }
+    for event in effects.events { add(event) }
   }
 
-  private mutating func add(_ action: PeerAction) {
+  private mutating func add(_ action: LinkAction) {
     switch action {
     case .open(let pause): pauses.append(pause)
     case .send(let frame): add(frame)
     case .listen(let topic, _): listens.append(topic)
     case .subscribe(let topic): subscribed.append(topic)
     case .unsubscribe(let topic): unsubscribed.append(topic)
-    case .update(let update):
-      order.append("update")
-      updates.append(update)
-    case .settled(let id, _, let outcome):
-      order.append("settled")
-      settled.append((id, outcome))
+    case .close: isClosed = true
+    }
+  }
+
+  private mutating func add(_ report: WriteReport) {
+    switch report {
+    case .settled(let id, _, let outcome): settled.append((id, outcome))
     case .retryLater(let id, _, let code): retries.append((id, code))
-    case .merge(let id, _, let question): questions.append((id, question))
+    }
+  }
+
+  private mutating func add(_ event: SessionEvent) {
+    switch event {
     case .announced(_, let model, _, _): announced.append(model)
     case .listed(let prefix): listed.append(prefix)
     case .phase(let phase): phases.append(phase)
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
-    case .keep(let entry): entries.append(entry)
-    case .approve(_, let request): approvalRequests.append(request)
     case .awaited(let id, let end): barriers.append((id, end))
-    case .close: isClosed = true
     }
   }
 
   private mutating func add(_ frame: [UInt8]) {
     guard let (header, message) = try? PeerMessage.decode(frame) else {
-      order.append("unreadable frame")
+      unreadableFrames += 1
       return
     }
     if case .hello = message { helloSession = header.session }

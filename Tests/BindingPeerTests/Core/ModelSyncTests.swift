@@ -9,7 +9,7 @@ private final class SyncBench {
   var model = ModelSync(id: "lamp", now: 1_000, after: 0)
   var context = SessionContext(
     identity: PeerBench.identity, options: SessionOptions(), isResumed: false, keepsOutbox: false)
-  var effects = PeerOutput()
+  var effects = PeerEffects()
   private var request: UInt32 = 0
 
   /// Asks to join, and is accepted.

@@ -1,7 +1,7 @@
 import BindingPeer
 import Testing
 
-/// A session without a real hub: the test makes the hub's messages and reads the session's actions.
+/// A session without a real hub: the test makes the hub's messages and reads the session's effects.
 struct PeerBench {
   static let identity = Identity(secret: Secret(high: 1, low: 2), name: "me")
   static let own = identity.tag
@@ -28,14 +28,14 @@ struct PeerBench {
   /// Uses an existing session.
   init(_ session: Session) { self.session = session }
 
-  /// Runs `body` on the session, ends the drain, and returns the resulting actions.
+  /// Runs `body` on the session, ends the drain, and returns the resulting effects.
   mutating func act<Failure: Error>(
-    _ body: (inout Session, UInt64, inout PeerOutput) throws(Failure) -> Void
+    _ body: (inout Session, UInt64, inout PeerEffects) throws(Failure) -> Void
   ) throws(Failure) -> Drain {
-    var output = PeerOutput()
-    try body(&session, now, &output)
-    session.finishDrain(now: now, into: &output)
-    let drain = Drain(output.actions)
+    var effects = PeerEffects()
+    try body(&session, now, &effects)
+    session.finishDrain(now: now, into: &effects)
+    let drain = Drain(effects)
     if let hello = drain.helloSession { sessionID = hello }
     return drain
   }

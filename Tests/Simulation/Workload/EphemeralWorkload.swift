@@ -58,7 +58,7 @@ final class EphemeralWorkload: SimulationPart {
   ) throws(Violation) {
     let id: WriteID
     do {
-      id = try peer.session.write(Proposal(operations: operations), to: model, now: peer.clock, into: &peer.output)
+      id = try peer.session.write(Proposal(operations: operations), to: model, now: peer.clock, into: &peer.effects)
     } catch {
       if case .outboxFull = error, profile.maxOutboxWrites < 100 { return }
       throw Violation(.oneOutcome, "\(peer) cannot write to \(model): \(error)")
@@ -77,7 +77,7 @@ final class EphemeralWorkload: SimulationPart {
     guard !peer.process.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
     record("\(peer) withdraws \(id.rawValue)")
     member.withdrawn.insert(id)
-    _ = peer.session.withdraw(id, now: peer.clock, into: &peer.output)
+    _ = peer.session.withdraw(id, now: peer.clock, into: &peer.effects)
     try peer.settle()
   }
 
@@ -85,7 +85,7 @@ final class EphemeralWorkload: SimulationPart {
     member.isAway = true
     record("\(peer) leaves \(model)")
     counts[.leftEphemeralModel] += 1
-    peer.session.leave(model, now: peer.clock, into: &peer.output)
+    peer.session.leave(model, now: peer.clock, into: &peer.effects)
     context.schedule(.rejoinEphemeralModel, of: peer, at: now + featureChance.within(0...3_000))
     try peer.settle()
   }

@@ -41,12 +41,12 @@ struct ConnectionMachine: Sendable {
   // MARK: Transitions
 
   /// A connection is open: the hello goes out under a new session number.
-  mutating func open(now: UInt64, _ output: inout PeerOutput) {
+  mutating func open(now: UInt64, _ effects: inout PeerEffects) {
     sessionID = generator.nextNonZero()
     start = 0
     openedAt = now
     lastReceivedAt = now
-    move(to: .welcoming, &output)
+    move(to: .welcoming, &effects)
   }
 
   /// The hub has welcomed the session, which is live once it has looked at what the welcome says.
@@ -59,9 +59,9 @@ struct ConnectionMachine: Sendable {
     heartbeats.begin(now: now)
   }
 
-  mutating func goLive(_ output: inout PeerOutput) {
-    move(to: .live, &output)
-    if outage.end() { output.add(.notice(.hubFound)) }
+  mutating func goLive(_ effects: inout PeerEffects) {
+    move(to: .live, &effects)
+    if outage.end() { effects.events.append(.notice(.hubFound)) }
   }
 
   mutating func received(now: UInt64) { lastReceivedAt = now }
@@ -75,20 +75,20 @@ struct ConnectionMachine: Sendable {
   }
 
   /// Gives up the connection: another one is opened after a pause.
-  mutating func reopen(now: UInt64, _ options: SessionOptions, _ output: inout PeerOutput) {
+  mutating func reopen(now: UInt64, _ options: SessionOptions, _ effects: inout PeerEffects) {
     if phase == .live { outage = Outage(since: now) }
     close()
     refusal = nil
-    move(to: .connecting, &output)
+    move(to: .connecting, &effects)
     openedAt = now
     let pause = backoff.pause(
       from: options.shortestPauseMilliseconds, to: options.longestPauseMilliseconds, using: &generator)
-    output.add(.open(afterMilliseconds: pause))
+    effects.link.append(.open(afterMilliseconds: pause))
   }
 
-  mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
+  mutating func stop(_ reason: StopReason, _ effects: inout PeerEffects) {
     close()
-    move(to: .stopped(reason), &output)
+    move(to: .stopped(reason), &effects)
   }
 
   private mutating func close() {
@@ -98,10 +98,10 @@ struct ConnectionMachine: Sendable {
     heartbeats.end()
   }
 
-  private mutating func move(to phase: Phase, _ output: inout PeerOutput) {
+  private mutating func move(to phase: Phase, _ effects: inout PeerEffects) {
     guard self.phase != phase else { return }
     self.phase = phase
-    output.add(.phase(phase))
+    effects.events.append(.phase(phase))
   }
 
   // MARK: Time
@@ -123,12 +123,12 @@ struct ConnectionMachine: Sendable {
 
   /// Performs what is due at this time.
   /// - Returns: why the connection must be replaced; nil if it need not be.
-  mutating func tick(now: UInt64, _ options: SessionOptions, _ output: inout PeerOutput) -> Reopening? {
-    if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }
+  mutating func tick(now: UInt64, _ options: SessionOptions, _ effects: inout PeerEffects) -> Reopening? {
+    if !phase.isStopped, outage.shouldReport(at: now) { effects.events.append(.notice(.noHub)) }
     switch phase {
     case .offline:
-      move(to: .connecting, &output)
-      output.add(.open(afterMilliseconds: 0))
+      move(to: .connecting, &effects)
+      effects.link.append(.open(afterMilliseconds: 0))
     case .welcoming:
       if now >= openedAt + options.welcomeMilliseconds { return .noWelcome }
     case .live:
@@ -161,11 +161,11 @@ struct HeartbeatMonitor: Sendable {
 
   /// - Returns: whether the heartbeat is later than the last one.
   mutating func receive(
-    _ heartbeat: Heartbeat, now: UInt64, _ counters: inout SessionCounters, _ output: inout PeerOutput
+    _ heartbeat: Heartbeat, now: UInt64, _ counters: inout SessionCounters, _ effects: inout PeerEffects
   ) -> Bool {
     if last != 0, heartbeat.number > last + 1 {
       counters.missedHeartbeats += 1
-      output.add(.notice(.missedHeartbeat(last: last)))
+      effects.events.append(.notice(.missedHeartbeat(last: last)))
       owesAskHeads = true
     }
     // Before its first heartbeat a peer may have missed the heads that went with earlier ones.

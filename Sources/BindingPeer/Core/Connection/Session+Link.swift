@@ -3,26 +3,26 @@ import BindingProtocol
 /// The connection to the hub: what it brings and takes away for the models.
 extension Session {
   /// A new request connection is open: sends hello under a new session number.
-  package mutating func opened(now: UInt64, into output: inout PeerOutput) {
+  package mutating func opened(now: UInt64, into effects: inout PeerEffects) {
     guard !phase.isStopped else { return }
     context.counters.connections += 1
-    connection.open(now: now, &output)
+    connection.open(now: now, &effects)
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: connection.wasWelcomed,
       leaseMilliseconds: context.options.leaseMilliseconds, encoding: "json", capabilities: Capability.all)
-    send(.hello(hello), now: now, &output)
+    send(.hello(hello), now: now, &effects)
   }
 
   /// The connection was lost or could not be opened: retries after a pause.
-  package mutating func lost(now: UInt64, into output: inout PeerOutput) {
-    reopen(.lost, now: now, &output)
+  package mutating func lost(now: UInt64, into effects: inout PeerEffects) {
+    reopen(.lost, now: now, &effects)
   }
 
-  mutating func reopen(_ reason: Reopening, now: UInt64, _ output: inout PeerOutput) {
+  mutating func reopen(_ reason: Reopening, now: UInt64, _ effects: inout PeerEffects) {
     guard !phase.isStopped else { return }
-    if phase == .live { output.add(.notice(.reopening(reason))) }
+    if phase == .live { effects.events.append(.notice(.reopening(reason))) }
     disconnect()
-    connection.reopen(now: now, context.options, &output)
+    connection.reopen(now: now, context.options, &effects)
   }
 
   /// Discards everything that belonged to the connection; replicas and pending writes stay.
@@ -33,16 +33,16 @@ extension Session {
     for index in models.indices { models[at: index].disconnect(heardAt: connection.lastReceivedAt) }
   }
 
-  mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
+  mutating func stop(_ reason: StopReason, _ effects: inout PeerEffects) {
     guard !phase.isStopped else { return }
-    context.recordHubAndOutcomes(&output)
+    context.recordHubAndOutcomes(&effects)
     disconnect()
-    connection.stop(reason, &output)
-    for id in barriers.removeAll() { output.add(.awaited(id, .stopped(reason))) }
+    connection.stop(reason, &effects)
+    for id in barriers.removeAll() { effects.events.append(.awaited(id, .stopped(reason))) }
     endAll(as: .unknown("this peer has stopped"))
     // The writes end for this program, not for the outbox: the next run sends them. Under another's tag no run can.
     if reason != .notYours { context.outcomes.skipRecording() }
-    output.add(.close)
+    effects.link.append(.close)
   }
 
   /// Ends all writes of this run.
@@ -54,30 +54,30 @@ extension Session {
 
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
   /// the hub is not notified, so that it remembers this identity.
-  package mutating func bye(now: UInt64, into output: inout PeerOutput) {
+  package mutating func bye(now: UInt64, into effects: inout PeerEffects) {
     if phase == .live, !context.journal.isKept || unconfirmed == 0 {
       // The hub forgets an identity immediately once all its outcomes are confirmed.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
-      if !entries.isEmpty { sendAlive(entries, now: now, &output) }
-      send(.leave(Leave()), now: now, &output)
+      if !entries.isEmpty { sendAlive(entries, now: now, &effects) }
+      send(.leave(Leave()), now: now, &effects)
     }
-    stop(.closed, &output)
+    stop(.closed, &effects)
   }
 
   // MARK: Welcome
 
-  mutating func handle(_ welcome: Welcome, start: StartNumber, now: UInt64, _ output: inout PeerOutput) {
+  mutating func handle(_ welcome: Welcome, start: StartNumber, now: UInt64, _ effects: inout PeerEffects) {
     guard phase == .welcoming, welcome.session == connection.sessionID else { return }
     let wasWelcomed = connection.wasWelcomed
     connection.accept(welcome, start: start, now: now)
     context.limits = welcome.limits
-    if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
+    if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &effects) }
     context.logID = welcome.logID
     if isDisowned {
       endAll(as: .unknown("it was sent under a tag of an older version, whose outcomes can no longer be requested"))
     }
     if let epoch, epoch != welcome.epoch {
-      output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
+      effects.events.append(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
     }
     // How long an earlier run waited is unknown.
     if let epoch, wasWelcomed, !welcome.knewIdentity,
@@ -86,9 +86,9 @@ extension Session {
       // identities forgets none earlier; for one that does not, numbered writes are resent unchanged.
       epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
     {
-      output.add(.notice(.unknownIdentity))
+      effects.events.append(.notice(.unknownIdentity))
       for id in ids(where: { !models[at: $0].isEphemeral }) {
-        if let index = models.index(of: id) { models[at: index].forgetNumbers(&context, &output) }
+        if let index = models.index(of: id) { models[at: index].forgetNumbers(&context, &effects) }
       }
     }
     context.epoch = welcome.epoch
@@ -97,18 +97,18 @@ extension Session {
       models[at: index].welcome(from: start, knows: welcome.knewIdentity, &context)
     }
     claimAgain(now: now)
-    connection.goLive(&output)
-    output.add(.listen(sessionTopic: Topics.sessionTopic(connection.sessionID), endpoints: welcome.endpoints))
-    askToJoin(Array(models.keys), now: now, &output)
+    connection.goLive(&effects)
+    effects.link.append(.listen(sessionTopic: Topics.sessionTopic(connection.sessionID), endpoints: welcome.endpoints))
+    askToJoin(Array(models.keys), now: now, &effects)
     if !prefixes.isEmpty {
       let joins = prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }
-      send(.join(joins), now: now, &output)
+      send(.join(joins), now: now, &effects)
     }
   }
 
   /// The replicas belong to another log: sets them aside; nothing of them is shown or sent.
-  private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
-    output.add(.notice(.otherLog(old: old, new: new)))
+  private mutating func changeLog(from old: LogID, to new: LogID, _ effects: inout PeerEffects) {
+    effects.events.append(.notice(.otherLog(old: old, new: new)))
     context.epoch = nil
     for id in ids(where: { !models[at: $0].isEphemeral }) {
       guard let index = models.index(of: id) else { continue }
@@ -136,33 +136,33 @@ extension Session {
   }
 
   /// Performs what is due at this time.
-  package mutating func tick(now: UInt64, into output: inout PeerOutput) {
-    for id in barriers.expired(now: now) { output.add(.awaited(id, .noAnswer)) }
-    if let reason = connection.tick(now: now, context.options, &output) {
-      return reopen(reason, now: now, &output)
+  package mutating func tick(now: UInt64, into effects: inout PeerEffects) {
+    for id in barriers.expired(now: now) { effects.events.append(.awaited(id, .noAnswer)) }
+    if let reason = connection.tick(now: now, context.options, &effects) {
+      return reopen(reason, now: now, &effects)
     }
     guard phase == .live else { return }
     let late = ids { index in
       models[at: index].join.waitingSince.map { now >= $0 + context.options.joinMilliseconds } ?? false
     }
-    if !late.isEmpty { askToJoin(late, now: now, &output) }
+    if !late.isEmpty { askToJoin(late, now: now, &effects) }
   }
 
   // MARK: Messages
 
-  mutating func send(_ message: PeerMessage, now: UInt64, _ output: inout PeerOutput) {
+  mutating func send(_ message: PeerMessage, now: UInt64, _ effects: inout PeerEffects) {
     let start: StartNumber = if case .hello = message { 0 } else { connection.start }
-    send(message.encode(session: connection.sessionID, start: start), now: now, &output)
+    send(message.encode(session: connection.sessionID, start: start), now: now, &effects)
   }
 
-  mutating func send(_ frame: [UInt8], now: UInt64, _ output: inout PeerOutput) {
+  mutating func send(_ frame: [UInt8], now: UInt64, _ effects: inout PeerEffects) {
     context.counters.framesSent += 1
     connection.lastSentAt = now
-    output.add(.send(frame))
+    effects.link.append(.send(frame))
   }
 
   /// Sends joins that state the epoch, version, names and lowest unacknowledged number of each replica.
-  mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
+  mutating func askToJoin(_ ids: [String], now: UInt64, _ effects: inout PeerEffects) {
     var joins: [Join] = []
     for id in ids.sorted() {
       guard let index = models.index(of: id),
@@ -170,30 +170,30 @@ extension Session {
       else { continue }
       joins.append(models[at: index].ask(as: nextRequest(), now: now, isJournalLagging: isJournalLagging))
     }
-    for part in joins.chunks(of: 500) { send(.join(part), now: now, &output) }
+    for part in joins.chunks(of: 500) { send(.join(part), now: now, &effects) }
   }
 
   /// Leaves a model whose writes all have their outcomes.
-  mutating func forget(_ id: String, _ output: inout PeerOutput) {
+  mutating func forget(_ id: String, _ effects: inout PeerEffects) {
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
-    for barrier in barriers.removeAll(of: id) { output.add(.awaited(barrier, .notJoined)) }
+    for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
     numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }
     topics[topic] = nil
-    output.add(.unsubscribe(topic))
+    effects.link.append(.unsubscribe(topic))
     guard phase == .live else { return }
     // The hub keeps its decisions on this peer's writes until the peer confirms that it has their outcomes.
     if model.writes.lastNumber > 0, !isJournalLagging {
       let (confirmed, applied) = (model.writes.lowestUnacknowledged - 1, model.replica.version)
       let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
-      sendAlive([entry], now: connection.lastSentAt, &output)
+      sendAlive([entry], now: connection.lastSentAt, &effects)
     }
-    send(.leave(Leave(topics: [topic])), now: connection.lastSentAt, &output)
+    send(.leave(Leave(topics: [topic])), now: connection.lastSentAt, &effects)
   }
 
-  mutating func sendAlive(_ entries: [AliveEntry], now: UInt64, _ output: inout PeerOutput) {
-    send(.alive(Alive(heartbeat: connection.heartbeats.last, entries: entries)), now: now, &output)
+  mutating func sendAlive(_ entries: [AliveEntry], now: UInt64, _ effects: inout PeerEffects) {
+    send(.alive(Alive(heartbeat: connection.heartbeats.last, entries: entries)), now: now, &effects)
   }
 
   mutating func aliveEntries() -> [AliveEntry] {
@@ -208,16 +208,16 @@ extension Session {
   }
 
   /// Sends the barriers that were not sent on this connection.
-  mutating func askBarriers(now: UInt64, _ output: inout PeerOutput) {
+  mutating func askBarriers(now: UInt64, _ effects: inout PeerEffects) {
     for (id, barrier) in barriers.unsent {
       switch step(of: barrier) {
       case .wait: break
       case .end(let end):
         barriers.remove(id)
-        output.add(.awaited(id, end))
+        effects.events.append(.awaited(id, end))
       case .ask(let topic, let epoch):
         if let wanted = barriers.ask(id, as: nextRequest(), of: topic, in: epoch, now: now) {
-          send(.awaitApplied(wanted), now: now, &output)
+          send(.awaitApplied(wanted), now: now, &effects)
         }
       }
     }

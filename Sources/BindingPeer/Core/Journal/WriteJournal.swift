@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// What the outbox of a session records besides the writes themselves.
 struct WriteJournal: Sendable {
-  /// Whether every step of a write is recorded in an outbox (`PeerAction.keep`).
+  /// Whether every step of a write is recorded in an outbox (`PeerEffects.journal`).
   let isKept: Bool
   /// True while entries cannot be written: outcomes that the journal lacks are then not confirmed to the hub.
   var isLagging = false
@@ -14,10 +14,10 @@ struct WriteJournal: Sendable {
   /// An earlier run has recorded this log and epoch.
   mutating func resume(log: LogID, epoch: Epoch) { hub = (log, epoch) }
 
-  mutating func record(log: LogID, epoch: Epoch, _ output: inout PeerOutput) {
+  mutating func record(log: LogID, epoch: Epoch, _ effects: inout PeerEffects) {
     guard hub.map({ $0 != (log, epoch) }) ?? true else { return }
     hub = (log, epoch)
-    output.add(.keep(.welcomed(log: log, epoch: epoch)))
+    effects.journal.append(.welcomed(log: log, epoch: epoch))
   }
 }
 
@@ -39,16 +39,16 @@ struct OutcomeQueue: Sendable {
   mutating func skipRecording() { recorded = settled.count }
 
   /// Has the outbox record the outcomes that it lacks. Those of ephemeral models are not kept.
-  mutating func record(_ output: inout PeerOutput) {
+  mutating func record(_ effects: inout PeerEffects) {
     for (id, model, outcome) in settled.dropFirst(recorded) where !Names.isEphemeral(model) {
-      output.add(.keep(.decided(id, JournalEntry.Decided(outcome))))
+      effects.journal.append(.decided(id, JournalEntry.Decided(outcome)))
     }
     recorded = settled.count
   }
 
-  mutating func emit(_ output: inout PeerOutput) {
-    for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
-    for (id, model, code) in retries { output.add(.retryLater(id, model: model, code)) }
+  mutating func emit(_ effects: inout PeerEffects) {
+    for (id, model, outcome) in settled { effects.outcomes.append(.settled(id, model: model, outcome)) }
+    for (id, model, code) in retries { effects.outcomes.append(.retryLater(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
     recorded = 0
     retries.removeAll(keepingCapacity: true)

@@ -31,7 +31,7 @@ extension ModelSync {
   /// - Returns: whether the catch-up is complete.
   mutating func receive(
     _ joined: Joined, after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) -> Bool {
     guard joined.follows == .nothing else {
       join.catchUp(joined.request, at: now)
@@ -55,7 +55,7 @@ extension ModelSync {
       if !writes.isEmpty { update.record(.snapshot) }
     }
     reach(joined.version, epoch: joined.epoch, lastDecided: joined.lastDecided)
-    becomeCurrent(after: heartbeat, now: now, &context, &output)
+    becomeCurrent(after: heartbeat, now: now, &context, &effects)
     return true
   }
 
@@ -64,7 +64,7 @@ extension ModelSync {
   /// - Returns: whether the catch-up is complete.
   mutating func receive(
     _ chunk: CatchupChunk, after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) -> Bool {
     guard case .catchingUp = join.progress, chunk.chunk == UInt32(catchup.chunks.count) else { return false }
     join.catchUp(chunk.request, at: now)
@@ -80,9 +80,9 @@ extension ModelSync {
     if chunk.form == .delta { context.counters.deltas += 1 } else { context.counters.snapshots += 1 }
     if isRepair {
       let commits = chunk.version - min(chunk.version, chunk.previous)
-      output.add(.notice(.healed(model: id, form: chunk.form, commits: commits)))
+      effects.events.append(.notice(.healed(model: id, form: chunk.form, commits: commits)))
     }
-    becomeCurrent(after: heartbeat, now: now, &context, &output)
+    becomeCurrent(after: heartbeat, now: now, &context, &effects)
     return true
   }
 
@@ -131,7 +131,7 @@ extension ModelSync {
 
   /// Ends a catch-up: applies the commits buffered meanwhile, and resends what has no outcome (R15).
   private mutating func becomeCurrent(
-    after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext, _ output: inout PeerOutput
+    after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) {
     join.becomeCurrent(after: heartbeat)
     update.record(.outcome)
@@ -146,7 +146,7 @@ extension ModelSync {
       frame.withUnsafeBytes { bytes in
         var reader = WireReader(bytes)
         guard (try? HubHeader(from: &reader)) != nil else { return }
-        try? receiveCommits(reader, in: bytes, now: now, &context, &output)
+        try? receiveCommits(reader, in: bytes, now: now, &context, &effects)
       }
     }
   }
@@ -156,11 +156,11 @@ extension ModelSync {
   /// Applies published commits (R14).
   mutating func receiveCommits(
     _ reader: WireReader, in frame: UnsafeRawBufferPointer, now: UInt64, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) throws(WireError) {
     var cursor = try CommitCursor(reader)
     guard join.isCurrent else { return buffer(frame, &context) }
-    guard fits(cursor, frame, now: now, &context, &output) else { return }
+    guard fits(cursor, frame, now: now, &context, &effects) else { return }
     // A complete replica would know every name: this one is not complete, and nothing is applied.
     guard try replica.knowsFields(of: cursor) else {
       replica.forgetIDs()
@@ -207,7 +207,7 @@ extension ModelSync {
   /// Whether the commits follow the replica's version; if not, the model lapses.
   private mutating func fits(
     _ cursor: CommitCursor, _ frame: UnsafeRawBufferPointer, now: UInt64, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) -> Bool {
     let version = replica.version
     let isOther = cursor.epoch != replica.epoch
@@ -216,7 +216,7 @@ extension ModelSync {
     join.lapse(at: now)
     guard !isOther else { return false }
     context.counters.gaps += 1
-    output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
+    effects.events.append(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
     buffer(frame, &context)
     return false
   }
@@ -250,7 +250,7 @@ extension ModelSync {
   /// Compares the replica with the head of the hub's model.
   mutating func compare(
     _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) {
     guard join.isCurrent else { return }
     let known = replica.version
@@ -258,11 +258,11 @@ extension ModelSync {
       join.lapse(at: now)
     } else if version > known {
       context.counters.gaps += 1
-      output.add(.notice(.gap(model: id, from: known, to: version)))
+      effects.events.append(.notice(.gap(model: id, from: known, to: version)))
       join.lapse(at: now)
     } else if version == known, replica.digest() != digest {
       context.counters.divergences += 1
-      output.add(.notice(.diverged(model: id, version: version)))
+      effects.events.append(.notice(.diverged(model: id, version: version)))
       join.startsOver = true
       divergence.isUnderWay = true
       join.lapse(at: now)

@@ -6,7 +6,7 @@ package enum ConflictRule: Sendable, Hashable {
   case compareAndSet
   /// Keeps the words of both writers (`TextMerge`).
   case text
-  /// The program is asked for a value that replaces both: `PeerAction.merge`, answered by `Session.merged`.
+  /// The program is asked for a value that replaces both: `PeerQuestion.merge`, answered by `Session.merged`.
   case asked
 }
 

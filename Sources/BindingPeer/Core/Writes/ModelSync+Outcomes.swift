@@ -6,7 +6,7 @@ extension ModelSync {
 
   /// Handles the hub's answer to a number.
   mutating func receive(
-    _ outcome: WireOutcome, in epoch: Epoch, now: UInt64, _ context: inout SessionContext, _ output: inout PeerOutput
+    _ outcome: WireOutcome, in epoch: Epoch, now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) {
     if case .committed(let count, let version) = outcome.rest {
       for offset in 0..<UInt32(count) {
@@ -32,10 +32,12 @@ extension ModelSync {
     case .unchanged: keep(write, &context)
     case .refused(let refusal): end(write, as: .refused(refusal), &context)
     case .conflict(let conflict):
-      if !triesAgain(write, after: conflict, epoch, &context, &output) { end(write, as: .conflict(conflict), &context) }
+      if !triesAgain(write, after: conflict, epoch, &context, &effects) {
+        end(write, as: .conflict(conflict), &context)
+      }
     case .expired: end(write, as: .expired, &context)
     case .unknown:
-      if !triesAgain(afterUnknown: write, context, &output) {
+      if !triesAgain(afterUnknown: write, context, &effects) {
         end(write, as: .unknown("the hub no longer has its outcome"), &context)
       }
     case .committed, .expected, .retryLater: break
@@ -154,7 +156,7 @@ extension ModelSync {
 
   /// R11: the hub no longer knows which of our numbers it decided. Texts are merged again and plain sets are resent
   /// as compare-and-set on what their writer saw; the result of other writes is unknown.
-  mutating func forgetNumbers(_ context: inout SessionContext, _ output: inout PeerOutput) {
+  mutating func forgetNumbers(_ context: inout SessionContext, _ effects: inout PeerEffects) {
     for write in writes.order {
       guard let pending = writes[write], pending.number != nil, pending.isUnacknowledged else { continue }
       // A withdrawn write must not be applied again, and `expired` would claim that it never was. A write that the
@@ -164,13 +166,13 @@ extension ModelSync {
         tryAgain(write, if: [])
         // A later run, which has no rules, sends a ruled write only on condition of what its writer saw.
         if keeps(context), let kept = writes[write]?.kept(in: id) {
-          output.add(.keep(.numbered(write, 0, conditions: kept.proposal.conditions)))
+          effects.journal.append(.numbered(write, 0, conditions: kept.proposal.conditions))
         }
       } else if !isOver, pending.proposal.isPlainSet,
         let conditions = resolver(context).conditionsIfForgotten(for: pending)
       {
         tryAgain(write, if: conditions)
-        recordNumber(of: write, context, &output)
+        recordNumber(of: write, context, &effects)
       } else {
         end(write, as: .unknown("the hub has forgotten this peer"), &context)
       }
@@ -180,7 +182,7 @@ extension ModelSync {
   /// Retries a write whose result is unknown, if it is a plain set and all its fields are as its writer saw them. It
   /// is resent as compare-and-set on that.
   private mutating func triesAgain(
-    afterUnknown write: WriteID, _ context: SessionContext, _ output: inout PeerOutput
+    afterUnknown write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects
   ) -> Bool {
     guard !context.isResumed, !isEphemeral, let pending = writes[write], pending.carried == nil,
       !pending.sending.isVoid,
@@ -190,7 +192,7 @@ extension ModelSync {
     else { return false }
     tryAgain(write, if: conditions)
     writes.update(write) { $0.isHidden = false }
-    recordNumber(of: write, context, &output)
+    recordNumber(of: write, context, &effects)
     return true
   }
 
@@ -206,7 +208,7 @@ extension ModelSync {
   /// Retries a write that was refused as a conflict, if its rule allows it. Its number is used up; it gets another.
   private mutating func triesAgain(
     _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, _ context: inout SessionContext,
-    _ output: inout PeerOutput
+    _ effects: inout PeerEffects
   ) -> Bool {
     guard let pending = writes[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
       !pending.sending.isVoid
@@ -223,7 +225,7 @@ extension ModelSync {
       $0.isHidden = false
     }
     // A later run has no rules: it sends the write only on condition of what its writer saw.
-    if keeps(context), let kept = writes[write]?.kept(in: id) { output.add(.keep(.written(kept))) }
+    if keeps(context), let kept = writes[write]?.kept(in: id) { effects.journal.append(.written(kept)) }
     return true
   }
 }

@@ -13,14 +13,14 @@ extension ModelSync {
   /// - Parameter superseded: what it supersedes, already removed.
   mutating func write(
     _ pending: consuming Pending, _ rules: [String: RuledWrite], superseding superseded: [Pending],
-    _ context: SessionContext, _ output: inout PeerOutput
+    _ context: SessionContext, _ effects: inout PeerEffects
   ) {
     for (field, ruled) in rules {
       pending.stand(
         field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
         isOwn: writes.isPending(field))
     }
-    if keeps(context) { output.add(.keep(.written(pending.kept(in: id)))) }
+    if keeps(context) { effects.journal.append(.written(pending.kept(in: id))) }
     let hops = pending.proposal.hops
     addToOverlay(pending)
     update.record(.local)
@@ -51,7 +51,7 @@ extension ModelSync {
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
   /// - Returns: whether it has no outcome.
-  mutating func withdraw(_ write: WriteID, _ context: inout SessionContext, _ output: inout PeerOutput) -> Bool {
+  mutating func withdraw(_ write: WriteID, _ context: inout SessionContext, _ effects: inout PeerEffects) -> Bool {
     guard let pending = writes[write], pending.isUnacknowledged, pending.carried == nil else { return false }
     guard pending.number != nil else {
       end(write, as: .expired, &context)
@@ -61,7 +61,7 @@ extension ModelSync {
       $0.sending.isVoid = true
       $0.sending.isDue = true
     }
-    if keeps(context) { output.add(.keep(.withdrawn(write))) }
+    if keeps(context) { effects.journal.append(.withdrawn(write)) }
     return true
   }
 
@@ -73,7 +73,7 @@ extension ModelSync {
   /// Updates a write that was never sent, or was refused as a conflict, to the committed values, and sets its
   /// conditions.
   mutating func prepare(
-    _ write: WriteID, now: UInt64, _ context: inout SessionContext, _ output: inout PeerOutput
+    _ write: WriteID, now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) -> Preparation {
     guard let found = writes.pending.index(of: write) else { return .ended }
     // Most writes are new and without rules: those are not copied.
@@ -90,26 +90,26 @@ extension ModelSync {
     }
     switch decision {
     case .send:
-      if isRuled { recordRewritten(write, context, &output) }
+      if isRuled { recordRewritten(write, context, &effects) }
       return .ready
     case .wait: return .waits
     case .end(let outcome):
       end(write, as: outcome, &context)
       return .ended
     case .ask(let question):
-      output.add(.merge(write, model: id, question))
+      effects.questions.append(.merge(write, model: id, question))
       return .waits
     }
   }
 
   /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
-  mutating func number(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+  mutating func number(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
     _ = writes.number(write, in: context.epoch ?? 0)
     if let hidden = writes.overlayIfHidden(write) {
       touch(hidden)
       update.record(.outcome)
     }
-    recordNumber(of: write, context, &output)
+    recordNumber(of: write, context, &effects)
   }
 
   /// Marks a write as sent.
@@ -148,7 +148,8 @@ extension ModelSync {
     }
   }
 
-  /// The program's answer to `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
+  /// The program's answer to `PeerQuestion.merge`: the value that the two become, or nil to end the write as a
+  /// conflict.
   /// - Returns: whether the write waited for the answer.
   mutating func merged(
     _ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, _ context: inout SessionContext
@@ -182,18 +183,18 @@ extension ModelSync {
   /// Whether writes to this model are kept. Ephemeral ones are not: a new run claims nothing of an earlier one's.
   func keeps(_ context: SessionContext) -> Bool { context.journal.isKept && !isEphemeral }
 
-  func recordNumber(of write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+  func recordNumber(of write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
     guard keeps(context), let pending = writes[write] else { return }
-    output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
+    effects.journal.append(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions))
   }
 
   /// The outbox must hold what is sent.
-  private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ output: inout PeerOutput) {
+  private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
     guard keeps(context), let sent = writes[write], sent.merging.isRewritten || sent.merging.attempts > 0 else {
       return
     }
-    output.add(.keep(.written(sent.kept(in: id))))
-    if sent.sending.isVoid { output.add(.keep(.withdrawn(write))) }
+    effects.journal.append(.written(sent.kept(in: id)))
+    if sent.sending.isVoid { effects.journal.append(.withdrawn(write)) }
     writes.update(write) { $0.merging.isRewritten = false }
   }
 }

@@ -6,7 +6,7 @@ extension Session {
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   package mutating func write(
     _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
-    now: UInt64, into output: inout PeerOutput
+    now: UInt64, into effects: inout PeerEffects
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
@@ -28,7 +28,7 @@ extension Session {
     var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     made.rules = plainRules
     made.offline = offline
-    models[at: index].write(made, rules, superseding: superseded, context, &output)
+    models[at: index].write(made, rules, superseding: superseded, context, &effects)
     return write
   }
 
@@ -39,17 +39,17 @@ extension Session {
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
   /// Returns false if it has an outcome or is unknown.
-  package mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
-    for index in models.indices where models[at: index].withdraw(write, &context, &output) { return true }
+  package mutating func withdraw(_ write: WriteID, now: UInt64, into effects: inout PeerEffects) -> Bool {
+    for index in models.indices where models[at: index].withdraw(write, &context, &effects) { return true }
     return false
   }
 
-  /// Answers `PeerAction.merge`: the value that the two become, or nil to end the write as a conflict.
+  /// Answers `PeerQuestion.merge`: the value that the two become, or nil to end the write as a conflict.
   package mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
     for index in models.indices where models[at: index].merged(write, question, into: value, &context) { return }
   }
 
-  mutating func handle(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
+  mutating func handle(_ outcomes: Outcomes, now: UInt64, _ effects: inout PeerEffects) {
     guard outcomes.session == connection.sessionID else {
       context.counters.otherSession += 1
       return
@@ -57,8 +57,8 @@ extension Session {
     for outcome in outcomes.outcomes {
       guard let index = index(of: outcome.topic) else { continue }
       let epoch = epoch(of: outcome.topic, ifStored: outcomes.epoch)
-      models[at: index].receive(outcome, in: epoch, now: now, &context, &output)
-      askIfLapsed(at: index, now: now, &output)
+      models[at: index].receive(outcome, in: epoch, now: now, &context, &effects)
+      askIfLapsed(at: index, now: now, &effects)
     }
   }
 
@@ -91,7 +91,7 @@ extension Session {
 
   // MARK: Barriers and approval
 
-  /// Waits until sessions have applied a version. Ends once, with `PeerAction.awaited`. Without a hub the request is
+  /// Waits until sessions have applied a version. Ends once, with `SessionEvent.awaited`. Without a hub the request is
   /// sent when there is one, and again after a reconnect, for the time that is left.
   /// - Parameters:
   ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and stay alive.
@@ -105,87 +105,87 @@ extension Session {
         deadline: now + min(timeoutMilliseconds, UInt64(UInt32.max))))
   }
 
-  /// Stops waiting; no `PeerAction.awaited` follows.
+  /// Stops waiting; no `SessionEvent.awaited` follows.
   package mutating func stopWaiting(_ id: BarrierID) { barriers.remove(id) }
 
-  /// Sends the owner's answer to `PeerAction.approve`, unless the connection was lost since.
+  /// Sends the owner's answer to `PeerQuestion.approve`, unless the connection was lost since.
   /// - Parameter reason: why the write is refused; nil: it may be applied.
   package mutating func answer(
-    _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into output: inout PeerOutput
+    _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into effects: inout PeerEffects
   ) {
     guard phase == .live, request.session == connection.sessionID else { return }
     var text = reason ?? ""
     while text.utf8.count > Approval.maxTextBytes { text.removeLast() }
     send(
       .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: text)), now: now,
-      &output)
+      &effects)
   }
 
   // MARK: Ending a drain
 
   /// Emits what has changed, one update per model, and sends what can be sent.
-  package mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
-    emit(&output)
-    if !barriers.isEmpty { askBarriers(now: now, &output) }
+  package mutating func finishDrain(now: UInt64, into effects: inout PeerEffects) {
+    emit(&effects)
+    if !barriers.isEmpty { askBarriers(now: now, &effects) }
     guard phase == .live else { return }
     if connection.heartbeats.owesAskHeads {
       connection.heartbeats.owesAskHeads = false
-      send(.askHeads, now: now, &output)
+      send(.askHeads, now: now, &effects)
     }
-    sendWrites(now: now, &output)
+    sendWrites(now: now, &effects)
     // A write that could not be sent as it was has ended there.
-    if context.outcomes.hasOutcomes { emit(&output) }
+    if context.outcomes.hasOutcomes { emit(&effects) }
     if !reports.isEmpty {
-      for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &output) }
+      for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &effects) }
     }
     if connection.heartbeats.owesAlive {
       connection.heartbeats.owesAlive = false
-      sendAlive(aliveEntries(), now: now, &output)
+      sendAlive(aliveEntries(), now: now, &effects)
     }
     for id in ids(where: { models[at: $0].join.isLeft && models[at: $0].writes.unacknowledged == 0 }) {
-      forget(id, &output)
+      forget(id, &effects)
     }
   }
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
   /// write supersedes it. Sends nothing: the next `finishDrain` does.
   /// - Returns: whether `finishDrain` may have something to send.
-  package mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
-    emit(&output)
+  package mutating func finishWriting(to id: String, now: UInt64, into effects: inout PeerEffects) -> Bool {
+    emit(&effects)
     guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
       let write = models[at: index].writes.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
-    _ = numberIfReady(write, &inFlight, now: now, at: index, &output)
-    if context.outcomes.hasOutcomes { emit(&output) }
+    _ = numberIfReady(write, &inFlight, now: now, at: index, &effects)
+    if context.outcomes.hasOutcomes { emit(&effects) }
     return true
   }
 
-  private mutating func emit(_ output: inout PeerOutput) {
+  private mutating func emit(_ effects: inout PeerEffects) {
     // In one drain few of the joined models change, mostly one: only those are sorted.
     if let first = models.indices.first(where: { models[at: $0].update.cause != nil }) {
       if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
-        emitUpdate(at: first, &output)
+        emitUpdate(at: first, &effects)
       } else {
         for id in ids(where: { models[at: $0].update.cause != nil }) {
-          if let index = models.index(of: id) { emitUpdate(at: index, &output) }
+          if let index = models.index(of: id) { emitUpdate(at: index, &effects) }
         }
       }
     }
-    context.recordHubAndOutcomes(&output)
-    context.outcomes.emit(&output)
+    context.recordHubAndOutcomes(&effects)
+    context.outcomes.emit(&effects)
     pending.writes = models.indices.reduce(0) { $0 + models[at: $1].writes.count }
     pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].writes.bytes }
   }
 
-  private mutating func emitUpdate(at index: Int, _ output: inout PeerOutput) {
-    if let update = models[at: index].takeUpdate() { output.add(.update(update)) }
+  private mutating func emitUpdate(at index: Int, _ effects: inout PeerEffects) {
+    if let update = models[at: index].takeUpdate() { effects.updates.append(update) }
   }
 
   // MARK: Sending
 
   /// Sends new writes, which get their numbers now (R3), and those to resend; many proposals per frame.
-  private mutating func sendWrites(now: UInt64, _ output: inout PeerOutput) {
+  private mutating func sendWrites(now: UInt64, _ effects: inout PeerEffects) {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
     var bytes = 0
@@ -197,7 +197,7 @@ extension Session {
         continue
       }
       writes: for write in models[at: index].writes.toSend(room: limits.maxUnacknowledged) {
-        switch numberIfReady(write, &inFlight, now: now, at: index, &output) {
+        switch numberIfReady(write, &inFlight, now: now, at: index, &effects) {
         case .ready: break
         case .ended: continue
         // Later writes wait too: a peer's writes to a model arrive in their order.
@@ -205,7 +205,7 @@ extension Session {
         }
         let size = models[at: index].send(write, after: connection.heartbeats.count, &context.counters)
         if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {
-          send(full.finish(), now: now, &output)
+          send(full.finish(), now: now, &effects)
           batch = nil
         }
         if batch == nil {
@@ -217,7 +217,7 @@ extension Session {
       }
       models[at: index].writes.sendsFrom = 0
     }
-    if let batch, batch.count > 0 { send(batch.finish(), now: now, &output) }
+    if let batch, batch.count > 0 { send(batch.finish(), now: now, &effects) }
   }
 
   /// The number of writes that have a number and no outcome, over all models.
@@ -236,15 +236,15 @@ extension Session {
 
   /// Assigns a number to a write (R3) unless it has one, must wait, or has ended.
   private mutating func numberIfReady(
-    _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ output: inout PeerOutput
+    _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ effects: inout PeerEffects
   ) -> ModelSync.Preparation {
     guard models[at: index].writes.number(of: write) == nil else { return .ready }
     guard inFlight < limits.maxUnacknowledged else { return .waits }
-    let preparation = models[at: index].prepare(write, now: now, &context, &output)
+    let preparation = models[at: index].prepare(write, now: now, &context, &effects)
     guard preparation == .ready else { return preparation }
     numbering.assign(inFlight: inFlight, now: now)
     inFlight += 1
-    models[at: index].number(write, context, &output)
+    models[at: index].number(write, context, &effects)
     return .ready
   }
 }

@@ -1,21 +1,42 @@
 public import BindingProtocol
 
-/// The effects that a session requests. The caller performs them in order and empties the output.
-package struct PeerOutput: Sendable {
-  /// The requested effects, in order.
-  package var actions: [PeerAction] = []
+/// The effects that a session requests, by kind.
+///
+/// They are carried out in the order of these properties: a frame may name a number that the outbox must hold first,
+/// an observer sees a value before the program learns that its write has ended, and a question is asked about what
+/// shows by then. Within a kind they are carried out in their order.
+package struct PeerEffects: Sendable {
+  /// Entries to record in the outbox. Only sessions that keep an outbox have any.
+  package var journal: [JournalEntry] = []
+  package var link: [LinkAction] = []
+  /// For the observers of models: one update per model in each drain, and a second one if a write ends instead of
+  /// being sent.
+  package var updates: [ModelUpdate] = []
+  package var outcomes: [WriteReport] = []
+  package var questions: [PeerQuestion] = []
+  package var events: [SessionEvent] = []
 
-  /// An output without effects.
+  /// No effects.
   package init() {}
 
-  /// Empties the output and keeps its capacity.
-  package mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
+  /// Whether there is nothing to carry out.
+  package var isEmpty: Bool {
+    journal.isEmpty && link.isEmpty && updates.isEmpty && outcomes.isEmpty && questions.isEmpty && events.isEmpty
+  }
 
-  mutating func add(_ action: PeerAction) { actions.append(action) }
+  /// Removes all effects and keeps the capacity.
+  package mutating func removeAll() {
+    journal.removeAll(keepingCapacity: true)
+    link.removeAll(keepingCapacity: true)
+    updates.removeAll(keepingCapacity: true)
+    outcomes.removeAll(keepingCapacity: true)
+    questions.removeAll(keepingCapacity: true)
+    events.removeAll(keepingCapacity: true)
+  }
 }
 
-/// One effect that a session requests.
-package enum PeerAction: Sendable {
+/// What the link does for a session.
+package enum LinkAction: Sendable {
   /// Close both connections if they are open; after the pause open a new request connection, then call `opened`, or
   /// `lost` if that fails.
   case open(afterMilliseconds: UInt64)
@@ -27,32 +48,38 @@ package enum PeerAction: Sendable {
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)
   case unsubscribe(Topic)
-  /// Notify a model's observers: one update per model in each drain, and a second one if a write ends instead of
-  /// being sent.
-  case update(ModelUpdate)
-  /// A write has its outcome. Emitted once for every write, after the update that the outcome causes.
+  /// Close both connections: the session has ended and opens no others.
+  case close
+}
+
+/// What has become of a write.
+package enum WriteReport: Sendable {
+  /// The write has its outcome; reported once for every write.
   case settled(WriteID, model: String, Outcome)
-  /// Record this entry in the outbox before any frame of this drain leaves. Only sessions that keep an outbox emit
-  /// it.
-  case keep(JournalEntry)
-  /// The hub has deferred a write; it stays pending and is resent without further calls.
+  /// The hub has deferred the write; it stays pending and is resent without further calls.
   case retryLater(WriteID, model: String, RetryReason)
+}
+
+/// What a session asks the program.
+package enum PeerQuestion: Sendable {
   /// A write needs two values of a field merged: answer with `Session.merged`.
   case merge(WriteID, model: String, MergeQuestion)
   /// This peer owns the model and decides whether another peer's write may be applied: answer with `Session.answer`.
   case approve(model: String, ApprovalRequest)
+}
+
+/// What a session reports besides values and outcomes.
+package enum SessionEvent: Sendable {
+  case phase(Phase)
+  case notice(Notice)
   /// A model below a joined prefix: each existing one, and later ones as they get their first commit.
   case announced(prefix: String, model: String, version: Version, fields: Int)
   /// All existing models below a joined prefix have been announced.
   case listed(prefix: String)
   /// A barrier has ended.
   case awaited(BarrierID, BarrierEnd)
-  case phase(Phase)
-  case notice(Notice)
   /// The hub answered a `ping`.
   case pong(token: UInt64)
-  /// Close both connections: the session has ended and opens no others.
-  case close
 }
 
 /// The state of a session's connection to the hub.
