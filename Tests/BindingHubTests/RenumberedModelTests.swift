@@ -101,7 +101,9 @@ import Testing
     _ = renumber()
     let back = comeBack(.ann, unacknowledged: 1)
     #expect(
-      back.joined(.ann).map(\.lastDecided) == [bench.machine.hub.models[0].lastStored(of: Speaker.ann.identity.tag)])
+      back.joined(.ann).map(\.lastDecided) == [
+        bench.machine.hub.models[0].writers.lastStored(of: Speaker.ann.identity.tag)
+      ])
     let outcomes = bench.send(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes == [1: .committed(1)])
@@ -157,7 +159,7 @@ import Testing
     for stored in [all, [StoredModel(model: "lamp", chunks: chunks, batches: [])]] {
       var later = Self.bench(store, stored: stored)
       #expect(later.read().values == ["kept": "1", "new": "2"])
-      #expect(later.machine.hub.models[0].deltasFrom == bench.machine.hub.models[0].deltasFrom)
+      #expect(later.machine.hub.models[0].position.deltasFrom == bench.machine.hub.models[0].position.deltasFrom)
       #expect(later.machine.head(of: "lamp")?.digest == bench.machine.head(of: "lamp")?.digest)
     }
   }
@@ -171,7 +173,8 @@ import Testing
     bench.send(.ann, .propose([.of(58, [.set("x", "1")]), .of(59, [.delete("x")])]))
     try bench.settleWithStore()
     #expect(
-      bench.waiting.map(\.record) == [bench.machine.hub.models[0].records + 1] && bench.waiting[0].form != .ordinary)
+      bench.waiting.map(\.record) == [bench.machine.hub.models[0].position.record + 1]
+        && bench.waiting[0].form != .ordinary)
     bench.settle(.full)
     #expect(topic() == HubBench.lamp && bench.machine.hasOpenSession(Speaker.ann.session))
     bench.settling = .atOnce

@@ -11,7 +11,7 @@ PLACES = [
         """
 if Mutant.isOn(.publishUnstored) { publisher.publish(batch, index, &hub, &output) }
 if Mutant.isOn(.acknowledgeUnstored) {
-  hub.sessions.enqueue(model.pendingBatch.answers, model.pendingBatch.others, of: model, wall: time.wall)
+  hub.sessions.enqueue(model.batch.pending.answers, model.batch.pending.others, of: model, wall: time.wall)
 }
 """,
     ),
@@ -26,7 +26,7 @@ proposals = ProposalQueue(Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_02
     ),
     Place(
         _CORE + "HubMachine.swift", "func restore", "before",
-        "if model.records > 0, model.lastEpoch != hub.epoch {",
+        "if model.position.record > 0, model.position.epoch != hub.epoch {",
         "if Mutant.isOn(.forgetWriters) { hub.sessions.writersBefore.removeAll() }",
     ),
     Place(
@@ -40,16 +40,16 @@ if Mutant.isOn(.anyConnection) { return true }
     ),
     Place(
         _CORE + "Models/FieldSlots.swift", "func endDecisions", "before",
-        "decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)",
+        "decisions.removeAll(keepingCapacity: decisions.count <= PendingBatch.roomKept)",
         "if Mutant.isOn(.keepDropped) { return }",
     ),
     Place(
         _CORE + "Models/ModelRemovals.swift", "func isGone", "before",
-        "guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }",
+        "guard model.writers.seenNumbers.allSatisfy({ model.writers.lastStored(of: $0.key) >= $0.value }) else {",
         "if Mutant.isOn(.forgetNumbersEarly) { return true }",
     ),
     Place(
-        _CORE + "Models/ModelLog.swift", "func dropBatch", "before",
+        _CORE + "Writes/ModelLog+Decisions.swift", "func dropBatch", "before",
         "let namesStored = storedNames",
         "if Mutant.isOn(.keepDropped) { return clearBatch() }",
     ),
@@ -60,25 +60,25 @@ if Mutant.isOn(.anyConnection) { return true }
     ),
     Place(
         _CORE + "Recovery/ModelLog+Recovery.swift", "func adopt", "before",
-        "pendingBatch.decisions.append(Decision(seen: number, of: tag))",
+        "batch.pending.decisions.append(Decision(seen: number, of: tag))",
         """
 if Mutant.isOn(.raiseOffered) {
-  let writer = writer(for: Origin(tag: tag, name: ""))
-  pendingBatch.touchedWriters.append(writer)
-  withWriter(writer) { $0.lastDecided = number }
-  pendingBatch.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
+  let writer = writers.index(for: Origin(tag: tag, name: ""))
+  batch.pending.touchedWriters.append(writer)
+  writers.with(writer) { $0.lastDecided = number }
+  batch.pending.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
   continue
 }
 """,
     ),
     Place(
         _CORE + "Recovery/ModelLog+Recovery.swift", "func recover", "instead of",
-        "pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)",
+        "batch.pending.commits.beginCommit(origin: batch.pending.commits.origin(offerer), number: 0, hops: 0)",
         """
 let isForged = Mutant.isOn(.acknowledgeRecovered)
 let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
-pendingBatch.commits.beginCommit(
-  origin: pendingBatch.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
+batch.pending.commits.beginCommit(
+  origin: batch.pending.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
 """,
     ),
     Place(
@@ -123,13 +123,14 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/CatchupStreamer.swift", "func sendNext", "instead of",
-        "let lastDecided = model.lastStored(of: record.identity.tag)",
-        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: record.identity.tag)",
+        "let lastDecided = model.writers.lastStored(of: record.identity.tag)",
+        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 "
+        ": model.writers.lastStored(of: record.identity.tag)",
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func answer", "instead of",
-        "let lastDecided = model.lastStored(of: tag)",
-        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: tag)",
+        "let lastDecided = model.writers.lastStored(of: tag)",
+        "let lastDecided = Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.writers.lastStored(of: tag)",
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
@@ -138,7 +139,7 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
-        "model.borrowBatch()",
+        "model.batch.borrow()",
         "if Mutant.isOn(.raiseUnstored) { return }",
     ),
     Place(
@@ -167,14 +168,14 @@ if Mutant.isOn(.oneHead) { heads.left[index] = 1 }
     Place(
         _CORE + "Writes/ProposalQueue+Approval.swift", "func endSilence", "before",
         "disown(model, pendingApproval.owner, &hub, time)",
-        "if Mutant.isOn(.silenceIsApproval) { model.pendingApproval?.approval = "
+        "if Mutant.isOn(.silenceIsApproval) { model.approval.pending?.approval = "
         ".givenFor(pendingApproval.fields) }",
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decide", "instead of",
-        "if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }, &hub) }",
+        "if !isNext { return answerOutOfTurn(proposal.number, model.writers.with(writer) { $0 }, &hub) }",
         """
-let record = model.withWriter(writer) { $0 }
+let record = model.writers.with(writer) { $0 }
 if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
 let isJump = proposal.number > record.lastDecided
 let isAccepted = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
@@ -183,12 +184,12 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decided", "before",
-        "model.pendingBatch.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))",
+        "model.batch.pending.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))",
         "if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }",
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func isSeen", "before",
-        "guard let seen = model.seenNumbers[tag], number <= seen else { return false }",
+        "guard let seen = model.writers.seenNumbers[tag], number <= seen else { return false }",
         "if Mutant.isOn(.repeatOffered) { return false }",
     ),
     Place(
@@ -197,7 +198,7 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
         "if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }",
     ),
     Place(
-        _CORE + "Writes/Writers.swift", "func outcome", "before",
+        _CORE + "Writes/WriterRecord.swift", "func outcome", "before",
         "guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }",
         "if Mutant.isOn(.forgetOutcomes) { return nil }",
     ),

@@ -36,13 +36,13 @@ struct HubContext {
 
   /// The index of an identity among a model's writers.
   mutating func writer(_ origin: Origin, in model: Int) -> Int {
-    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
-    return models[model].writer(for: origin)
+    if models[model].writers.index(of: origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
+    return models[model].writers.index(for: origin)
   }
 
   /// Undoes a model's decisions that are neither stored nor reported.
   mutating func dropBatch(_ index: Int) {
-    sessions.undo(models[index].pendingBatch.answers)
+    sessions.undo(models[index].batch.pending.answers)
     models[index].dropBatch()
     models[index].forgetWriters()
   }
@@ -50,9 +50,9 @@ struct HubContext {
   /// Undoes the pending batch and asks its writers to send their proposals again.
   mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
-    let answers = model.pendingBatch.answers
-    if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
-    model.isAppending = false
+    let answers = model.batch.pending.answers
+    if let recovery = model.batch.pending.recovery { model.recovery.underWay = recovery }
+    model.batch.isAppending = false
     dropBatch(index)
     for answer in answers { retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }

@@ -21,7 +21,7 @@ extension HubMachine {
         still.append(index)
       } else {
         hub.models.isSettled(index)
-        if hub.models[index].sessions.isEmpty { removeIfGone(index) }
+        if hub.models[index].members.sessions.isEmpty { removeIfGone(index) }
       }
     }
     hub.models.keepTouched(still)
@@ -37,27 +37,27 @@ extension HubMachine {
   private mutating func settle(_ index: Int, _ time: HubTime, _ output: inout HubOutput) -> Bool {
     let isRecovered = recovery.finish(index, &hub, time)
     let model = hub.models[index]
-    if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
-    if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
+    if !model.members.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
+    if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
       let batch = model.finishBatch(epoch: hub.epoch)
       output.batches.append(batch)
     } else if mayRenumber(index, time) {
       publisher.renumber(index, &hub, &output)
     }
     answerJoins(index, time, &output)
-    return !isRecovered || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
+    return !isRecovered || !model.members.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
   }
 
   /// Settles decisions of an ephemeral model immediately, without the store.
   private mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
-    guard model.ephemeral != nil, model.hasPendingBatch else { return }
+    guard model.ephemeral != nil, model.batch.hasDecisions else { return }
     stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
     guard let storedIndex = model.counterpart else { return }
     let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
-    guard hub.models[storedIndex].owner != owner else { return }
-    hub.models[storedIndex].owner = owner
+    guard hub.models[storedIndex].approval.owner != owner else { return }
+    hub.models[storedIndex].approval.owner = owner
     if proposals.ownerChanged(of: hub.models[storedIndex]) { goOn(storedIndex, time, &output) }
   }
 
@@ -118,9 +118,9 @@ extension HubMachine {
     let model = hub.models[index]
     hub.counters.batches += 1
     hub.counters.commits += batch.version - batch.previous
-    hub.counters.changes += UInt64(model.pendingBatch.touched.count)
+    hub.counters.changes += UInt64(model.batch.pending.touched.count)
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
-    let pendingBatch = model.pendingBatch
+    let pendingBatch = model.batch.pending
     if !publisher.catchups.isEmpty {
       publisher.catchups.recordChanges(pendingBatch.touched, in: model, after: batch.previous)
     }
@@ -130,7 +130,7 @@ extension HubMachine {
     for (field, point) in pendingBatch.recoveredFields { model.recordBroughtBack(field, from: point) }
     hub.sessions.enqueue(pendingBatch.answers, pendingBatch.others, of: model, wall: time.wall)
     model.clearBatch()
-    model.isAppending = false
+    model.batch.isAppending = false
     model.forgetWriters()
     publisher.publish(batch, index, &hub, &output)
   }
@@ -140,7 +140,7 @@ extension HubMachine {
     hub.models.touch(index)
     let model = hub.models[index]
     // The end of the drain renumbers the fields; waiting proposals name them by their present ids.
-    guard !model.isAppending, !mayRenumber(index, time) else { return }
+    guard !model.batch.isAppending, !mayRenumber(index, time) else { return }
     recovery.believeLate(model, &hub, &publisher, time, &output)
     raiseLastDecidedOfWaitingJoins(index, time)
     answerJoins(index, time, &output)
@@ -155,7 +155,8 @@ extension HubMachine {
     let model = hub.models[index]
     if model.removal?.isUnderWay == true, stored.chunks.isEmpty, stored.batches.isEmpty {
       removed(
-        .removal(of: model.id, record: model.records + 1, epoch: hub.epoch, version: model.version), index, time,
+        .removal(of: model.id, record: model.position.record + 1, epoch: hub.epoch, version: model.version), index,
+        time,
         &output)
       return finishDrain(time: time, into: &output)
     }
@@ -178,7 +179,7 @@ extension HubMachine {
   ) throws(StoreError) {
     let model = hub.models[index]
     let compacted = try ModelCompactor(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
-    guard compacted.record <= model.records else {
+    guard compacted.record <= model.position.record else {
       if !compacted.names.starts(with: model.fields.slots.lazy.map(\.name)) {
         model.fields = FieldSlots()
         model.renumber([])
@@ -189,7 +190,7 @@ extension HubMachine {
       publisher.announcer.announceFirstCommit(of: model, &hub, &output)
       return
     }
-    for batch in stored.batches where batch.record > model.records { apply(batch, index, &output) }
+    for batch in stored.batches where batch.record > model.position.record { apply(batch, index, &output) }
   }
 
   /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
@@ -226,12 +227,12 @@ extension HubMachine {
   private mutating func remove(_ index: Int) {
     let model = hub.models[index]
     hub.models.remove(index)
-    for writer in model.writers { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
-    if let maker = model.maker { hub.sessions.identities[maker]?.made -= 1 }
+    for writer in model.writers.records { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
+    if let maker = model.members.maker { hub.sessions.identities[maker]?.made -= 1 }
     publisher.forget(index)
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     presence.forget(index)
-    (hub.models[stored].counterpart, hub.models[stored].owner) = (nil, nil)
+    (hub.models[stored].counterpart, hub.models[stored].approval.owner) = (nil, nil)
     hub.models.touch(stored)
   }
 }

@@ -37,9 +37,9 @@ package struct HubMachine {
     try model.restore(stored, recentLimit: hub.configuration.recentCommits)
     // Computed now, not while a peer waits: a million fields take a while.
     _ = model.fields.digest()
-    hub.sessions.writersBefore.formUnion(model.writers.lazy.map(\.origin.tag))
-    if model.records > 0, model.lastEpoch != hub.epoch {
-      model.storedFrom = RecoveryPoint(epoch: model.lastEpoch, version: model.version)
+    hub.sessions.writersBefore.formUnion(model.writers.records.lazy.map(\.origin.tag))
+    if model.position.record > 0, model.position.epoch != hub.epoch {
+      model.recovery.storedFrom = RecoveryPoint(epoch: model.position.epoch, version: model.version)
     }
     if model.fields.valueCount == 0 || model.isWorn(hub.configuration) { hub.models.touch(index) }
   }
@@ -51,12 +51,12 @@ package struct HubMachine {
     if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
     for index in hub.models.touched {
       let model = hub.models[index]
-      if let recovery = model.recovery {
+      if let recovery = model.recovery.underWay {
         let quiet = hub.configuration.recoveryQuietMilliseconds
         deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: quiet))
       }
-      if let pendingApproval = model.pendingApproval { deadline = min(deadline, pendingApproval.answerBy) }
-      for session in model.waitingJoins {
+      if let pendingApproval = model.approval.pending { deadline = min(deadline, pendingApproval.answerBy) }
+      for session in model.members.waitingJoins {
         if let join = hub.sessions.join(of: session, in: model.topic) { deadline = min(deadline, join.subscribeBy) }
       }
     }

@@ -75,11 +75,11 @@ struct StatusReporter {
         .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
       ])
     }
-    let modelList = hub.models.filter { $0.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
+    let modelList = hub.models.filter { $0.position.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
       JSON.object([
         .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
         .init("fields", .integer(Int64(model.fields.countedValues))),
-        .init("sessions", .integer(Int64(model.sessions.count))),
+        .init("sessions", .integer(Int64(model.members.sessions.count))),
       ])
     }
     let configuration = hub.configuration

@@ -29,7 +29,7 @@ package struct ModelCompactor {
   /// The model's id.
   package var model: String { log.id }
   /// The last record applied.
-  package var record: UInt64 { log.records }
+  package var record: UInt64 { log.position.record }
   /// The model's version after that record.
   package var version: Version { log.version }
   /// Whether the last batch removed the model: nothing of it is to be kept.
@@ -37,7 +37,7 @@ package struct ModelCompactor {
   /// The number of fields, deleted ones included.
   package var fieldCount: Int { log.fields.count }
   /// The last decided number of an identity; 0: nothing is known of it.
-  package func lastStored(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.lastStored ?? 0 }
+  package func lastStored(of tag: Tag) -> ProposalNumber { log.writers.lastStored(of: tag) }
   /// The names of the field ids, from 0.
   package var names: [String] { log.fields.slots.map(\.name) }
 
@@ -50,11 +50,11 @@ package struct ModelCompactor {
   ///   were made, by the hub's wall clock.
   /// - Throws: `StoreError` when records between are missing, or the batch keeps a field that does not exist.
   package mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
-    guard batch.record > log.records else { return }
+    let last = log.position.record
+    guard batch.record > last else { return }
     // A model that was removed and made again begins after the floor of that time.
-    guard batch.record == log.records + 1 || log.records == 0, !isRemoved else {
-      throw StoreError(
-        "\(log.id): record \(batch.record) follows record \(log.records); the records between are missing")
+    guard batch.record == last + 1 || last == 0, !isRemoved else {
+      throw StoreError("\(log.id): record \(batch.record) follows record \(last); the records between are missing")
     }
     if case .renumbering(let kept) = batch.form, let last = kept.last, Int(last) >= log.fields.count {
       throw StoreError("\(log.id): record \(batch.record) keeps field \(last) of \(log.fields.count)")
@@ -66,7 +66,7 @@ package struct ModelCompactor {
   /// Drops the writers of these tags, and those that have written nothing since a time.
   /// - Parameter time: by the clock of `apply`, milliseconds.
   package mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
-    log.forget(tags.union(log.writers.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
+    log.forget(tags.union(log.writers.records.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
   }
 
   /// The next chunk, of about N bytes; nil: that was the last. The compactor must not change between chunks.

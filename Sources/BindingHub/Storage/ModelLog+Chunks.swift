@@ -28,17 +28,19 @@ extension ModelLog {
     if !written.isHeadWritten {
       written.isHeadWritten = true
       writer.u8(ChunkKind.head.rawValue)
-      for number in [records, version, lastEpoch, lastTime, deltasFrom] { writer.u64(number) }
-    } else if written.writers < writers.count {
+      for number in [position.record, version, position.epoch, position.time, position.deltasFrom] {
+        writer.u64(number)
+      }
+    } else if written.writers < writers.records.count {
       writer.u8(ChunkKind.writers.rawValue)
       written.writers = write(writersFrom: written.writers, to: &writer, limit)
     } else if written.fields < fields.count {
       writer.u8(ChunkKind.fields.rawValue)
       written.fields = write(fieldsFrom: written.fields, to: &writer, limit)
-    } else if !written.areSeenWritten, !seenNumbers.isEmpty {
+    } else if !written.areSeenWritten, !writers.seenNumbers.isEmpty {
       written.areSeenWritten = true
       writer.u8(ChunkKind.seen.rawValue)
-      let seen = seenNumbers.map { SeenNumber(tag: $0.key, number: $0.value) }
+      let seen = writers.seenNumbers.map { SeenNumber(tag: $0.key, number: $0.value) }
       writer.count32(seen.count)
       writer.elements(seen.sorted { $0.tag.rawValue < $1.tag.rawValue })
     } else {
@@ -52,8 +54,8 @@ extension ModelLog {
     writer.u32(0)
     var index = first
     // At least one, however small the limit.
-    while index < writers.count, index == first || writer.count < limit {
-      let record = writers[index]
+    while index < writers.records.count, index == first || writer.count < limit {
+      let record = writers.records[index]
       let outcomes = record.outcomes(from: record.lastStored - min(record.lastStored, ModelCompactor.outcomesKept) + 1)
       writer.origin(record.origin)
       writer.u32(record.lastStored)
@@ -88,7 +90,7 @@ extension ModelLog {
     writer.count32(end - first)
     for index in first..<end {
       let slot = fields[FieldID(index)]
-      let isOld = slot.epoch != lastEpoch
+      let isOld = slot.epoch != position.epoch
       writer.text8(slot.name)
       writer.u8((slot.hasValue ? ModelLog.hasValue : 0) | (isOld ? ModelLog.hasEpoch : 0))
       writer.u64(slot.version)
@@ -106,7 +108,7 @@ extension ModelLog {
   /// Restores all that a store has of the model; skips what is here already.
   func restore(_ stored: StoredModel, recentLimit: Int) throws(StoreError) {
     for chunk in stored.chunks { try load(chunk) }
-    for batch in stored.batches where batch.record > records { apply(batch, recentLimit: recentLimit) }
+    for batch in stored.batches where batch.record > position.record { apply(batch, recentLimit: recentLimit) }
   }
 
   /// Loads a chunk in the format above.
@@ -126,7 +128,7 @@ extension ModelLog {
           case .fields: try loadFields(&reader)
           case .seen:
             let seen: [SeenNumber] = try reader.elements(try reader.count32("seen", minimum: 12))
-            for entry in seen { see(entry.number, of: entry.tag) }
+            for entry in seen { writers.see(entry.number, of: entry.tag) }
           }
           try reader.end()
         }
@@ -137,23 +139,23 @@ extension ModelLog {
   }
 
   private func loadHead(_ reader: inout WireReader, hasFloor: Bool) throws(WireError) {
-    records = try reader.u64("record")
-    version = try reader.u64("version")
-    lastEpoch = try reader.u64("epoch")
-    lastTime = try reader.u64("time")
-    deltasFrom = hasFloor ? try reader.u64("deltasFrom") : 0
+    position.record = try reader.u64("record")
+    position.version = try reader.u64("version")
+    position.epoch = try reader.u64("epoch")
+    position.time = try reader.u64("time")
+    position.deltasFrom = hasFloor ? try reader.u64("deltasFrom") : 0
     // Earlier changes are no longer known by commit.
     forgetRecent()
   }
 
   private func loadWriters(_ reader: inout WireReader) throws(WireError) {
     for _ in 0..<(try reader.count32("writers", minimum: 27)) {
-      let index = writer(for: try reader.origin("origin"))
+      let index = writers.index(for: try reader.origin("origin"))
       let (lastStored, confirmed) = (try reader.u32("mark"), try reader.u32("confirmed"))
       let decidedAt = try reader.u64("decidedAt")
       var outcomes: [WireOutcome] = []
       for _ in 0..<(try reader.count16("outcomes", minimum: 9)) { outcomes.append(try WireOutcome(from: &reader)) }
-      withWriter(index) { $0.restore(lastStored: lastStored, confirmed: confirmed, decidedAt: decidedAt, outcomes) }
+      writers.with(index) { $0.restore(lastStored: lastStored, confirmed: confirmed, decidedAt: decidedAt, outcomes) }
     }
   }
 
@@ -165,7 +167,7 @@ extension ModelLog {
       let field = fields.introduce(try reader.text8Bytes("name"))
       let flags = try reader.u8("flags")
       let version = try reader.u64("version")
-      let epoch = flags & ModelLog.hasEpoch == 0 ? lastEpoch : try reader.u64("epoch")
+      let epoch = flags & ModelLog.hasEpoch == 0 ? position.epoch : try reader.u64("epoch")
       let time = try reader.u64("time")
       let number = try reader.u32("number")
       let origin = Int(try reader.u16("origin"))

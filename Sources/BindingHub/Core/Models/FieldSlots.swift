@@ -185,7 +185,7 @@ struct FieldSlots {
       slots[index].isDigestStale = false
       storedDigest &+= slots[index].digest
     }
-    stale.removeAll(keepingCapacity: stale.count <= ModelLog.roomKept)
+    stale.removeAll(keepingCapacity: stale.count <= PendingBatch.roomKept)
     return storedDigest
   }
 
@@ -222,7 +222,7 @@ struct FieldSlots {
 
   /// Ends the pending batch. No field may refer to a decision any more.
   mutating func endDecisions() {
-    decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)
+    decisions.removeAll(keepingCapacity: decisions.count <= PendingBatch.roomKept)
   }
 
   mutating func forgetDecision(_ id: FieldID) { slots[Int(id)].decision = -1 }

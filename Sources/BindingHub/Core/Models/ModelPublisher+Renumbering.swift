@@ -11,10 +11,11 @@ extension ModelPublisher {
   mutating func renumber(_ index: Int, _ hub: inout HubContext, _ output: inout HubOutput) {
     let model = hub.models[index]
     guard model.ephemeral != nil else {
-      model.isAppending = true
+      model.batch.isAppending = true
       return output.batches.append(
         .renumbering(
-          of: model.id, record: model.records + 1, epoch: hub.epoch, version: model.version, kept: model.idsToKeep))
+          of: model.id, record: model.position.record + 1, epoch: hub.epoch, version: model.version,
+          kept: model.idsToKeep))
     }
     // Outcomes leave before their sessions end.
     hub.sendOutcomes(&output)
@@ -26,7 +27,7 @@ extension ModelPublisher {
   mutating func renumbered(_ batch: Batch, _ index: Int, _ hub: inout HubContext, _ output: inout HubOutput) {
     let model = hub.models[index]
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
-    model.isAppending = false
+    model.batch.isAppending = false
     model.forgetWriters()
     endRenumbering(of: index, &hub, &output)
   }
@@ -42,16 +43,16 @@ extension ModelPublisher {
     let old = model.topic
     hub.models.changeTopic(of: index)
     // A peer must not offer fields whose deletion is forgotten.
-    model.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
-    for waiting in model.waiting {
+    model.recovery.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
+    for waiting in model.batch.waiting {
       hub.sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     }
-    model.waiting.removeAll()
-    model.waitingJoins.removeAll()
-    model.routed.removeAll()
+    model.batch.waiting.removeAll()
+    model.members.waitingJoins.removeAll()
+    model.members.routed.removeAll()
     catchups.end(in: model)
     hub.sessions.changeTopic(old, to: model.topic)
-    for id in model.sessions.sorted() {
+    for id in model.members.sessions.sorted() {
       barriers.forget(id, in: index)
       verifications.forget(id, in: index)
       let connection = hub.sessions.with(id) { session in

@@ -28,7 +28,7 @@ struct ModelRemovals {
     guard !hub.models.isRemoved(index), model.removal == nil,
       ModelRemovals.isGone(index, presence, &hub)
     else { return false }
-    if model.ephemeral != nil || !model.hasRecords { return true }
+    if model.ephemeral != nil || !model.position.hasRecords { return true }
     model.removal = Removal()
     waiting.append(index)
     return false
@@ -36,14 +36,17 @@ struct ModelRemovals {
 
   private static func isGone(_ index: Int, _ presence: PresenceTable, _ hub: inout HubContext) -> Bool {
     let model = hub.models[index]
-    guard model.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy, model.waiting.isEmpty,
-      !model.hasForgottenWriter, model.counterpart == nil || model.ephemeral != nil,
+    guard model.members.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy,
+      model.batch.waiting.isEmpty,
+      !model.writers.hasForgottenUnconfirmed, model.counterpart == nil || model.ephemeral != nil,
       !presence.isAwaited(in: index)
     else { return false }
     // Proposals that replicas saw decided and this log did not must end as unknown: the model stays to remember
     // them.
-    guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }
-    return model.writers.allSatisfy { $0.origin.tag == .none || $0.isConfirmed }
+    guard model.writers.seenNumbers.allSatisfy({ model.writers.lastStored(of: $0.key) >= $0.value }) else {
+      return false
+    }
+    return model.writers.records.allSatisfy { $0.origin.tag == .none || $0.isConfirmed }
   }
 
   /// Sends waiting removals to the store, at most `most` at a time.
@@ -56,10 +59,10 @@ struct ModelRemovals {
         continue
       }
       model.removal?.isUnderWay = true
-      model.isAppending = true
+      model.batch.isAppending = true
       underWay += 1
       output.batches.append(
-        .removal(of: model.id, record: model.records + 1, epoch: hub.epoch, version: model.version))
+        .removal(of: model.id, record: model.position.record + 1, epoch: hub.epoch, version: model.version))
     }
   }
 

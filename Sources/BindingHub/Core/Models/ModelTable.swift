@@ -82,7 +82,7 @@ struct ModelTable: RandomAccessCollection {
   /// A session has left the model, or an identity was forgotten: the end of the drain checks whether the model is
   /// gone.
   mutating func touchIfLeft(_ index: Int) {
-    if logs[index].sessions.isEmpty, !isRemoved(index) { touch(index) }
+    if logs[index].members.sessions.isEmpty, !isRemoved(index) { touch(index) }
   }
 
   mutating func touch(_ index: Int) {

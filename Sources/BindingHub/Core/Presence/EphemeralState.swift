@@ -63,20 +63,3 @@ extension EphemeralState.Slot {
     return FieldValue(json: .object(members))
   }
 }
-
-extension ModelLog {
-  func origin(ofWriter index: Int) -> Origin { writers[index].origin }
-
-  /// Gives a field the next id.
-  func introduce(_ name: String) -> FieldID {
-    _ = pendingBatch.commits.introduce(name)
-    return fields.add(name)
-  }
-
-  /// The holder of a field in an ephemeral model; nil: the field is free.
-  func holder(of id: FieldID) -> Origin? {
-    let decided = fields.decided(id)
-    guard decided.hasValue else { return nil }
-    return fields.isDecided(id) ? origin(ofWriter: decided.writer) : fields[id].origin
-  }
-}

@@ -10,15 +10,15 @@ extension HubContext {
       rest = rest.dropFirst(part.count)
       model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
       let origin = Origin(tag: .none, name: configuration.name)
-      let (version, writer) = (model.nextVersion, model.writer(for: origin))
-      model.pendingBatch.commits.beginCommit(origin: model.pendingBatch.commits.origin(origin), number: 0, hops: 0)
+      let (version, writer) = (model.nextVersion, model.writers.index(for: origin))
+      model.batch.pending.commits.beginCommit(origin: model.batch.pending.commits.origin(origin), number: 0, hops: 0)
       for (name, value) in part {
         let id = model.fields.id(of: name) ?? model.introduce(name)
-        model.pendingBatch.commits.change(id, value)
+        model.batch.pending.commits.change(id, value)
         model.record(
-          id, version, value: value.map { model.pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
+          id, version, value: value.map { model.batch.pending.commits.lastValue(of: $0.bytes.count) }, by: writer)
       }
-      model.pendingBatch.commits.endCommit()
+      model.batch.pending.commits.endCommit()
     }
     if !changes.isEmpty { models.touch(index) }
   }

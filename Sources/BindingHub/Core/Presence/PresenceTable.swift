@@ -36,7 +36,7 @@ struct PresenceTable {
   /// Deletes a peer's fields in one ephemeral model.
   func release(_ tag: Tag, in index: Int, _ hub: inout HubContext, _ time: HubTime) {
     let model = hub.models[index]
-    guard model.ephemeral != nil, model.knownWriter(tag) != nil else { return }
+    guard model.ephemeral != nil, model.writers.index(of: tag) != nil else { return }
     let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
       model.holder(of: id)?.tag == tag
     }
@@ -84,10 +84,10 @@ struct PresenceTable {
   func publish(ofModelAt stored: Int, _ hub: inout HubContext, _ time: HubTime) {
     guard let index = hub.models[stored].counterpart, let ephemeral = hub.models[index].ephemeral else { return }
     // Without sessions there is nothing to publish; the next join computes it.
-    let isWatched = !hub.models[index].sessions.isEmpty
+    let isWatched = !hub.models[index].members.sessions.isEmpty
     let topic = hub.models[stored].topic
     var present: [Tag: EphemeralState.Slot] = [:]
-    for id in isWatched ? hub.models[stored].sessions.sorted() : [] {
+    for id in isWatched ? hub.models[stored].members.sessions.sorted() : [] {
       guard let session = hub.sessions[id] else { continue }
       let identity = session.identity
       let since = hub.sessions.identities[identity.tag]?.presentSince[topic] ?? time.wall
@@ -115,7 +115,7 @@ struct PresenceTable {
 
   /// Updates presence in every joined ephemeral model: a slot that waited for its peer may be free now.
   func publishAll(_ hub: inout HubContext, _ time: HubTime) {
-    for index in models where !hub.models[index].sessions.isEmpty {
+    for index in models where !hub.models[index].members.sessions.isEmpty {
       if let stored = hub.models[index].counterpart { publish(ofModelAt: stored, &hub, time) }
     }
   }

@@ -17,8 +17,8 @@ extension Sequencer {
   func check(
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
-    guard let index = stored.rules.rules.index(of: field) else { return }
-    guard let words = stored.rules.rules[index].words(against: value) else { return }
+    guard let index = stored.rules.current.rules.index(of: field) else { return }
+    guard let words = stored.rules.current.rules[index].words(against: value) else { return }
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }
 
@@ -46,7 +46,7 @@ extension Sequencer {
     }
     let announced = slot.value(announcing: value)
     if announced.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
-    let fits = model.pendingBatch.commits.change(id, announced)
+    let fits = model.batch.pending.commits.change(id, announced)
     try record(fits, announced.bytes.count, for: id, version, writer, in: model)
     return 1
   }

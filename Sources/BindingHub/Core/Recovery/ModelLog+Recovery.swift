@@ -32,24 +32,24 @@ extension ModelLog {
 
   /// The peer that was asked for its replica is gone, or joins again.
   func giveUpOffer(of session: SessionID) {
-    if let point = recovery?.forget(session) { asked.withdraw(at: point) }
+    if let point = recovery.underWay?.forget(session) { recovery.asked.withdraw(at: point) }
   }
 
   func recordBroughtBack(_ field: FieldID, from point: RecoveryPoint) {
-    broughtBack.record(field, at: fields[field].version, from: point)
+    recovery.broughtBack.record(field, at: fields[field].version, from: point)
   }
 
   private func hasRoom(_ limits: Limits) -> Bool {
-    !pendingBatch.commits.isFull && pendingBatch.commits.byteCount < limits.chunkBytes
+    !batch.pending.commits.isFull && batch.pending.commits.byteCount < limits.chunkBytes
   }
 
   /// Records the numbers that replicas saw decided and this log did not decide.
   private func adopt(_ numbers: [Tag: ProposalNumber]) {
     for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      let lastDecided = knownWriter(tag).map { writer in withWriter(writer) { $0.lastDecided } } ?? 0
-      guard number > lastDecided, number > seenNumbers[tag] ?? 0 else { continue }
-      borrowBatch()
-      pendingBatch.decisions.append(Decision(seen: number, of: tag))
+      let lastDecided = writers.index(of: tag).map { writer in writers.with(writer) { $0.lastDecided } } ?? 0
+      guard number > lastDecided, number > writers.seenNumbers[tag] ?? 0 else { continue }
+      batch.borrow()
+      batch.pending.decisions.append(Decision(seen: number, of: tag))
     }
   }
 
@@ -60,16 +60,16 @@ extension ModelLog {
     }
     var count = 0
     let version = nextVersion
-    let writer = writer(for: offerer)
-    pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)
+    let writer = writers.index(for: offerer)
+    batch.pending.commits.beginCommit(origin: batch.pending.commits.origin(offerer), number: 0, hops: 0)
     for field in together {
       guard let id = fields.id(of: field.name) ?? addRecovered(field.name, limits) else { continue }
-      guard pendingBatch.commits.change(id, field.value) else { break }
-      record(id, version, value: field.value.map { pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
-      pendingBatch.recoveredFields.append((id, field.point))
+      guard batch.pending.commits.change(id, field.value) else { break }
+      record(id, version, value: field.value.map { batch.pending.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      batch.pending.recoveredFields.append((id, field.point))
       count += 1
     }
-    pendingBatch.commits.endCommit()
+    batch.pending.commits.endCommit()
     return count
   }
 
@@ -79,30 +79,30 @@ extension ModelLog {
     guard let furthest = recovery.furthest else { return (0, true) }
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
-      guard slot.hasValue, broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
+      guard slot.hasValue, self.recovery.broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
         !furthest.names.contains(slot.name)
       else { return false }
       return slot.oldPoint(in: epoch).map { $0 < furthest.point } ?? false
     }
     guard !stale.isEmpty else { return (0, true) }
     let version = nextVersion
-    let writer = writer(for: furthest.offerer)
-    pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(furthest.offerer), number: 0, hops: 0)
+    let writer = writers.index(for: furthest.offerer)
+    batch.pending.commits.beginCommit(origin: batch.pending.commits.origin(furthest.offerer), number: 0, hops: 0)
     var count = 0
-    for id in stale where pendingBatch.commits.delete(id) {
+    for id in stale where batch.pending.commits.delete(id) {
       record(id, version, value: nil, by: writer)
-      pendingBatch.recoveredFields.append((id, furthest.point))
+      batch.pending.recoveredFields.append((id, furthest.point))
       count += 1
     }
-    pendingBatch.commits.endCommit()
+    batch.pending.commits.endCommit()
     return (count, count == stale.count)
   }
 
   /// Whether an offered field may be recovered: it was not written in this epoch, and the offer is later than the
   /// stored state. A proposal that its writer resent and this hub decided has another outcome by now.
   private func mayRecover(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
-    if offered.number > 0, let writer = knownWriter(offered.tag),
-      withWriter(writer, { $0.hasDecided(offered.number) })
+    if offered.number > 0, let writer = writers.index(of: offered.tag),
+      writers.with(writer, { $0.hasDecided(offered.number) })
     {
       return false
     }
@@ -110,7 +110,9 @@ extension ModelLog {
     let slot = fields[id]
     if fields.isDecided(id) { return false }
     if slot.version == 0 || slot.isWeak { return true }
-    guard let old = broughtBack.point(of: id, at: slot.version) ?? slot.oldPoint(in: epoch), old < offered.point else {
+    guard let old = recovery.broughtBack.point(of: id, at: slot.version) ?? slot.oldPoint(in: epoch),
+      old < offered.point
+    else {
       return false
     }
     // A field unchanged through several epochs has its version of the first: it is the same write.
@@ -120,7 +122,7 @@ extension ModelLog {
   private func addRecovered(_ name: String, _ limits: Limits) -> FieldID? {
     guard fields.count < limits.maxModelFields else { return nil }
     let id = fields.add(name)
-    _ = pendingBatch.commits.introduce(name)
+    _ = batch.pending.commits.introduce(name)
     return id
   }
 }

@@ -181,6 +181,16 @@ struct Recovery {
   }
 }
 
+/// What a model recovers from replicas, and has recovered.
+struct ModelRecovery {
+  var underWay: Recovery?
+  /// Replicas that this hub has asked for in the current epoch.
+  var asked = AskedReplicas()
+  /// The furthest point of an old epoch that the store had when the current one began. Only later replicas can help.
+  var storedFrom: RecoveryPoint?
+  var broughtBack = BroughtBack()
+}
+
 /// The positions in an old epoch from which fields were recovered into this one, by field id; a later offer must be
 /// beyond them.
 struct BroughtBack {

@@ -44,8 +44,10 @@ struct RecoveryCoordinator {
     let now = time.monotonic
     // A peer without a replica may join before one that has a replica, and its writes would win over recovered
     // values. So a hub that has lost its memory first waits for peers with replicas.
-    if model.recovery == nil, !model.hasRecords, now < hub.startedAt + hub.configuration.recoveryQuietMilliseconds {
-      model.recovery = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
+    if model.recovery.underWay == nil, !model.position.hasRecords,
+      now < hub.startedAt + hub.configuration.recoveryQuietMilliseconds
+    {
+      model.recovery.underWay = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
     }
     guard join.version > 0, join.epoch != hub.epoch, join.epoch != 0 else { return }
     let point = RecoveryPoint(epoch: join.epoch, version: join.version)
@@ -53,16 +55,16 @@ struct RecoveryCoordinator {
       hub.counters.implausibleReplicas += 1
       return
     }
-    if let stored = model.storedFrom, stored >= point { return }
+    if let stored = model.recovery.storedFrom, stored >= point { return }
     let isEarly = now < epochBegan + hub.configuration.earlyMilliseconds
-    guard model.asked.mayAsk(at: point, isEarly: isEarly) else { return }
-    if let before = model.recovery?.forget(session) { model.asked.withdraw(at: before) }
-    model.asked.ask(at: point)
-    if model.recovery == nil {
-      model.recovery = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
+    guard model.recovery.asked.mayAsk(at: point, isEarly: isEarly) else { return }
+    if let before = model.recovery.underWay?.forget(session) { model.recovery.asked.withdraw(at: before) }
+    model.recovery.asked.ask(at: point)
+    if model.recovery.underWay == nil {
+      model.recovery.underWay = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
     }
-    if model.recovery?.hasAsked == false { hub.counters.recoveries += 1 }
-    model.recovery?.ask(session, request: join.request, at: point, now: now)
+    if model.recovery.underWay?.hasAsked == false { hub.counters.recoveries += 1 }
+    model.recovery.underWay?.ask(session, request: join.request, at: point, now: now)
     hub.send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
   }
 
@@ -72,7 +74,8 @@ struct RecoveryCoordinator {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput
   ) {
     let point = RecoveryPoint(epoch: join.epoch, version: join.version)
-    let known = max(RecoveryPoint(epoch: model.lastEpoch, version: model.version), model.storedFrom ?? .beginning)
+    let known = max(
+      RecoveryPoint(epoch: model.position.epoch, version: model.version), model.recovery.storedFrom ?? .beginning)
     guard join.version > 0, join.epoch != hub.epoch, point > known,
       let peer = hub.sessions[session]?.identity.fullName
     else { return }
@@ -85,12 +88,12 @@ struct RecoveryCoordinator {
     guard let index = hub.models.index(of: offer.topic), let offerer = hub.sessions[session]?.identity else { return }
     let model = hub.models[index]
     let limits = hub.configuration.limits
-    switch model.recovery?.receive(offer, from: session, offerer, in: hub.epoch, limits) ?? .unasked {
+    switch model.recovery.underWay?.receive(offer, from: session, offerer, in: hub.epoch, limits) ?? .unasked {
     case .unasked: hub.counters.unaskedOffers += 1
     case .refused: hub.counters.implausibleReplicas += 1
     case .part: break
     case .whole(let point, let refused):
-      model.asked.came(at: point)
+      model.recovery.asked.came(at: point)
       hub.counters.refusedOfferedFields += UInt64(refused)
     }
     hub.models.touch(index)
@@ -100,9 +103,9 @@ struct RecoveryCoordinator {
   /// goes on.
   func finish(_ index: Int, _ hub: inout HubContext, _ time: HubTime) -> Bool {
     let model = hub.models[index]
-    guard let recovery = model.recovery else { return true }
+    guard let recovery = model.recovery.underWay else { return true }
     guard recovery.isOver(now: time.monotonic, quietMilliseconds: hub.configuration.recoveryQuietMilliseconds),
-      !model.isAppending, !hub.isStoreFull(for: model, time)
+      !model.batch.isAppending, !hub.isStoreFull(for: model, time)
     else { return false }
     var isComplete = true
     if recovery.furthest != nil {
@@ -114,8 +117,8 @@ struct RecoveryCoordinator {
       }
     }
     guard isComplete else { return false }
-    model.recovery = nil
-    if model.hasPendingBatch { model.pendingBatch.recovery = recovery }
+    model.recovery.underWay = nil
+    if model.batch.hasDecisions { model.batch.pending.recovery = recovery }
     return true
   }
 
@@ -130,7 +133,7 @@ struct RecoveryCoordinator {
     guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,
       join.version <= RecoveryPoint.lastVersion
     else { return }
-    guard !model.isAppending else {
+    guard !model.batch.isAppending else {
       hub.sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
       return
     }
@@ -142,13 +145,13 @@ struct RecoveryCoordinator {
     _ model: ModelLog, _ hub: inout HubContext, _ publisher: inout ModelPublisher, _ time: HubTime,
     _ output: inout HubOutput
   ) {
-    for id in model.waitingJoins {
+    for id in model.members.waitingJoins {
       guard let record = hub.sessions[id]?.joins[model.topic], let version = record.aheadOf, let join = record.open
       else { continue }
       hub.sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
       if join.epoch == hub.epoch, !hasBegunEpoch {
         beginEpoch(&hub, &publisher, &output)
-        model.storedFrom = RecoveryPoint(epoch: join.epoch, version: version)
+        model.recovery.storedFrom = RecoveryPoint(epoch: join.epoch, version: version)
       }
       askForOffer(join, id, model, &hub, time, &output)
     }
@@ -170,16 +173,16 @@ struct RecoveryCoordinator {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
     for model in hub.models where model.version > 0 && model.ephemeral == nil {
-      model.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
+      model.recovery.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
     }
     recoverNoRemoved(hub.epoch, hub.models.floor)
     hub.epoch = (hub.epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     output.newEpoch = hub.epoch
     publisher.barriers.endAll(&hub, &output)
     for index in hub.models.indices where hub.models[index].ephemeral == nil {
-      hub.models[index].asked = AskedReplicas()
+      hub.models[index].recovery.asked = AskedReplicas()
       // Decisions that are not stored belong to the epoch that has ended; their peers resend the proposals.
-      if !hub.models[index].isAppending { hub.dropBatch(index) }
+      if !hub.models[index].batch.isAppending { hub.dropBatch(index) }
       if hub.models[index].version > 0 { publisher.heads.add(index) }
     }
   }

@@ -4,7 +4,7 @@ import BindingProtocol
 extension HubContext {
   /// Whether an identity has confirmed all its outcomes in a model.
   private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
-    models[index].knownWriter(tag).map { writer in models[index].withWriter(writer) { $0.isConfirmed } } ?? true
+    models[index].writers.index(of: tag).map { writer in models[index].writers.with(writer) { $0.isConfirmed } } ?? true
   }
 
   /// Forgets an identity that has left, if it has confirmed all its outcomes.
@@ -39,7 +39,9 @@ extension HubContext {
       }
       // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the
       // model stays.
-      for index in identity.models where !isConfirmed(tag, in: index) { models[index].hasForgottenWriter = true }
+      for index in identity.models where !isConfirmed(tag, in: index) {
+        models[index].writers.hasForgottenUnconfirmed = true
+      }
       forget(tag)
     }
   }

@@ -124,9 +124,9 @@ extension HubMachine {
   private mutating func forget(_ session: SessionID, in topic: Topic) {
     guard let index = hub.models.index(of: topic) else { return }
     let model = hub.models[index]
-    model.sessions.remove(session)
-    model.routed.remove(session)
-    model.waitingJoins.removeAll { $0 == session }
+    model.members.sessions.remove(session)
+    model.members.routed.remove(session)
+    model.members.waitingJoins.removeAll { $0 == session }
     model.giveUpOffer(of: session)
     publisher.forget(session, in: index, model)
     hub.models.touchIfLeft(index)
@@ -151,8 +151,8 @@ extension HubMachine {
       guard let index = hub.models.index(of: entry.topic) else { continue }
       // It names no epoch: once this start has begun another one, an old report cannot be told from a new one.
       if !recovery.hasBegunEpoch { publisher.recordApplied(entry, index, id, &hub) }
-      guard let writer = hub.models[index].knownWriter(tag) else { continue }
-      hub.models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.lastStored)) }
+      guard let writer = hub.models[index].writers.index(of: tag) else { continue }
+      hub.models[index].writers.with(writer) { $0.confirm(min(entry.confirmed, $0.lastStored)) }
       hub.models.touchIfLeft(index)
     }
   }
@@ -166,7 +166,7 @@ extension HubMachine {
     reporter.forget(connection)
     for id in hub.sessions.byConnection[connection] ?? [] {
       for topic in hub.sessions[id].map({ Array($0.joins.keys) }) ?? [] {
-        if let index = hub.models.index(of: topic) { hub.models[index].routed.remove(id) }
+        if let index = hub.models.index(of: topic) { hub.models[index].members.routed.remove(id) }
       }
     }
   }
@@ -216,7 +216,9 @@ extension HubMachine {
   }
 
   private mutating func touchIfWaiting(_ topic: Topic) {
-    if let index = hub.models.index(of: topic), !hub.models[index].waitingJoins.isEmpty { hub.models.touch(index) }
+    if let index = hub.models.index(of: topic), !hub.models[index].members.waitingJoins.isEmpty {
+      hub.models.touch(index)
+    }
   }
 
   // MARK: Congestion

@@ -1,28 +1,72 @@
 import BindingProtocol
 
+/// Outcomes that a session is sent at the end of the drain.
+struct OutcomeMessages {
+  /// The message with room for more, and those without.
+  private var open = OutcomesWriter()
+  private var full: [OutcomesWriter] = []
+  /// Whether the session is in the list of those to be sent outcomes.
+  var isQueued = false
+
+  mutating func append(_ outcome: WireOutcome, limitBytes: Int) {
+    makeRoom(limitBytes)
+    open.append(outcome)
+  }
+
+  /// Appends the outcomes of commits with consecutive numbers and versions.
+  mutating func appendCommits(
+    _ topic: Topic, _ number: ProposalNumber, version: Version, count: UInt16, limitBytes: Int
+  ) {
+    makeRoom(limitBytes)
+    open.committed(topic, number, version: version, count: count)
+  }
+
+  private mutating func makeRoom(_ limitBytes: Int) {
+    guard open.isFull || open.byteCount > limitBytes else { return }
+    full.append(open)
+    open = OutcomesWriter()
+  }
+
+  mutating func send(
+    _ session: SessionID, to connection: ConnectionID, epoch: Epoch, start: StartNumber, _ output: inout HubOutput
+  ) {
+    isQueued = false
+    for index in full.indices {
+      output.frame(to: .connection(connection)) { writer in
+        full[index].finish(session: session, epoch: epoch, start: start, into: &writer)
+      }
+    }
+    full.removeAll()
+    guard !open.isEmpty else { return }
+    output.frame(to: .connection(connection)) { writer in
+      open.finish(session: session, epoch: epoch, start: start, into: &writer)
+    }
+    open.removeAll()
+  }
+}
+
 /// Outcomes on their way to sessions: gathered during a drain, sent at its end.
 extension SessionTable {
   /// Puts an outcome into the session's next message.
   mutating func enqueue(_ outcome: WireOutcome, _ session: SessionID) {
     let limit = outcomeBytes
     let isFirst = with(session) { record -> Bool in
-      record.makeRoom(limitBytes: limit)
-      record.outcomes.append(outcome)
-      defer { record.hasOutcomes = true }
-      return !record.hasOutcomes
+      record.outcomes.append(outcome, limitBytes: limit)
+      defer { record.outcomes.isQueued = true }
+      return !record.outcomes.isQueued
     }
     if isFirst == true { withOutcomes.append(session) }
   }
 
   /// Puts answers whose decisions are stored now into their sessions' next messages.
   mutating func enqueue(
-    _ answers: [ModelLog.Answer], _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64
+    _ answers: [DeferredAnswer], _ others: [DeferredAnswer.Other], of model: ModelLog, wall: UInt64
   ) {
     forEachRun(answers) { sessions, run in sessions.enqueue(run, others, of: model, wall: wall) }
   }
 
   /// The proposals of these answers wait no longer: what was decided of them is undone.
-  mutating func undo(_ answers: [ModelLog.Answer]) {
+  mutating func undo(_ answers: [DeferredAnswer]) {
     forEachRun(answers) { sessions, run in
       sessions.with(run[run.startIndex].session) { $0.unacknowledged = max($0.unacknowledged - run.count, 0) }
     }
@@ -32,18 +76,7 @@ extension SessionTable {
   mutating func sendOutcomes(epoch: Epoch, start: StartNumber, _ output: inout HubOutput) {
     for id in withOutcomes {
       with(id) { session in
-        session.hasOutcomes = false
-        for index in session.full.indices {
-          output.frame(to: .connection(session.connection)) { writer in
-            session.full[index].finish(session: id, epoch: epoch, start: start, into: &writer)
-          }
-        }
-        session.full.removeAll()
-        guard !session.outcomes.isEmpty else { return }
-        output.frame(to: .connection(session.connection)) { writer in
-          session.outcomes.finish(session: id, epoch: epoch, start: start, into: &writer)
-        }
-        session.outcomes.removeAll()
+        session.outcomes.send(id, to: session.connection, epoch: epoch, start: start, &output)
       }
     }
     withOutcomes.removeAll(keepingCapacity: true)
@@ -51,7 +84,7 @@ extension SessionTable {
 
   /// Passes neighbouring answers of one session to `body`, run by run.
   private mutating func forEachRun(
-    _ answers: [ModelLog.Answer], _ body: (inout SessionTable, ArraySlice<ModelLog.Answer>) -> Void
+    _ answers: [DeferredAnswer], _ body: (inout SessionTable, ArraySlice<DeferredAnswer>) -> Void
   ) {
     var index = 0
     while index < answers.count {
@@ -64,7 +97,7 @@ extension SessionTable {
 
   /// Puts the answers of one session into its next message.
   private mutating func enqueue(
-    _ answers: ArraySlice<ModelLog.Answer>, _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64
+    _ answers: ArraySlice<DeferredAnswer>, _ others: [DeferredAnswer.Other], of model: ModelLog, wall: UInt64
   ) {
     guard let session = answers.first?.session else { return }
     let (limit, topic) = (outcomeBytes, model.topic)
@@ -73,23 +106,26 @@ extension SessionTable {
       var next = answers.startIndex
       while next < answers.endIndex {
         let answer = answers[next]
-        record.makeRoom(limitBytes: limit)
         guard let index = answer.index else {
-          let count = ModelLog.Answer.commits(in: answers, from: next)
-          record.outcomes.committed(topic, answer.number, version: answer.version, count: UInt16(count))
+          let count = DeferredAnswer.commits(in: answers, from: next)
+          record.outcomes.appendCommits(
+            topic, answer.number, version: answer.version, count: UInt16(count), limitBytes: limit)
           next += count
           continue
         }
         switch others[index] {
-        case .outcome(let rest): record.outcomes.append(WireOutcome(topic: topic, number: answer.number, rest))
+        case .outcome(let rest):
+          record.outcomes.append(
+            WireOutcome(topic: topic, number: answer.number, rest), limitBytes: limit)
         case .conflict(let field):
           let conflict = model.conflict(on: field, now: wall)
-          record.outcomes.append(WireOutcome(topic: topic, number: answer.number, .conflict(conflict)))
+          record.outcomes.append(
+            WireOutcome(topic: topic, number: answer.number, .conflict(conflict)), limitBytes: limit)
         }
         next += 1
       }
-      defer { record.hasOutcomes = true }
-      return !record.hasOutcomes
+      defer { record.outcomes.isQueued = true }
+      return !record.outcomes.isQueued
     }
     if isFirst == true { withOutcomes.append(session) }
   }

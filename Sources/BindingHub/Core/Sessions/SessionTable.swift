@@ -17,23 +17,13 @@ struct SessionRecord {
   var reportsEarlier = false
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
-  /// Outcomes that are sent at the end of the drain; `full` are messages without room for more.
-  var outcomes = OutcomesWriter()
-  var full: [OutcomesWriter] = []
-  var hasOutcomes = false
+  var outcomes = OutcomeMessages()
   /// Proposals that wait for a decision or for the store.
   var unacknowledged = 0
   /// The model that it wrote to last.
   var seat: Seat?
   /// The peer must say hello again. Until it does, or the lease ends, its frames are ignored.
   var isOver = false
-
-  /// Makes room for one more outcome.
-  mutating func makeRoom(limitBytes: Int) {
-    guard outcomes.isFull || outcomes.byteCount > limitBytes else { return }
-    full.append(outcomes)
-    outcomes = OutcomesWriter()
-  }
 }
 
 /// A session's cached position in a joined model, valid while the model's `seating` is unchanged.
@@ -44,7 +34,7 @@ struct Seat {
   /// The model's `seating` when the seat was found.
   var seating: UInt64
 
-  func isValid(in index: Int, _ log: ModelLog) -> Bool { model == index && seating == log.seating }
+  func isValid(in index: Int, _ log: ModelLog) -> Bool { model == index && seating == log.members.seating }
 }
 
 /// A session's membership in a model, with the join that is not answered yet, if any.

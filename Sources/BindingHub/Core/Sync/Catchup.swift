@@ -35,7 +35,7 @@ struct Catchup {
     let knowsNames = Int(nextName) == model.fields.count
     if isSameEpoch && join.version == model.version && knowsNames || knowsNothing && model.version == 0 && knowsNames {
       follows = .nothing
-    } else if isSameEpoch, join.version > 0, join.version >= model.deltasFrom,
+    } else if isSameEpoch, join.version > 0, join.version >= model.position.deltasFrom,
       case let changed = model.fieldsChanged(after: join.version),
       changed.count <= model.fields.valueCount
     {

@@ -89,7 +89,7 @@ struct CatchupStreamer {
     var stream = stream
     let (session, model) = (stream.catchup.session, stream.catchup.model)
     guard let record = hub.sessions[session] else { return nil }
-    let lastDecided = model.lastStored(of: record.identity.tag)
+    let lastDecided = model.writers.lastStored(of: record.identity.tag)
     let chunk = stream.catchup.nextChunk(
       epoch: model.epoch(ifStored: hub.epoch), lastDecided: lastDecided, limitBytes: shareBytes,
       mayEnd: model.isSettled)

@@ -75,7 +75,7 @@ struct HeadPublisher {
   private static func publishHead(of model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput) {
     let head = model.head(ifStored: hub.epoch)
     output.send(.head(head), to: .publish, topic: model.topic, start: hub.start)
-    guard !model.routed.isEmpty else { return }
-    for id in model.routed.sorted() { hub.send(.head(head), to: id, &output, topic: model.topic) }
+    guard !model.members.routed.isEmpty else { return }
+    for id in model.members.routed.sorted() { hub.send(.head(head), to: id, &output, topic: model.topic) }
   }
 }

@@ -72,16 +72,16 @@ extension HubMachine {
         open: join, subscribeBy: time.monotonic + wait, delivery: present?.delivery, healed: present?.healed ?? 0)
     }
     hub.sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
-    model.sessions.insert(session)
+    model.members.sessions.insert(session)
     publisher.catchups.end(in: model, of: session)
-    if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
+    if !model.members.waitingJoins.contains(session) { model.members.waitingJoins.append(session) }
     hub.send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
       &output)
     recovery.believeIfAhead(join, session, model, &hub, &publisher, &output)
     recovery.askForOffer(join, session, model, &hub, time, &output)
-    if let writer = model.knownWriter(identity.tag) {
-      model.withWriter(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
+    if let writer = model.writers.index(of: identity.tag) {
+      model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
     raiseLastDecided(join, identity, index, time)
     hub.models.touch(index)
@@ -112,7 +112,7 @@ extension HubMachine {
     guard hub.models.hasTopics else { throw Refusal(.modelFull, "all topics are used. Restart the hub") }
     var index = storedIndex ?? makeStored(stored)
     if Names.isEphemeral(id) { index = presence.makeModel(id, of: index, &hub) }
-    hub.models[index].maker = maker
+    hub.models[index].members.maker = maker
     hub.sessions.identities[maker]?.made += 1
     return index
   }
@@ -123,7 +123,7 @@ extension HubMachine {
   /// Makes a model without commits.
   private mutating func makeStored(_ id: String) -> Int {
     let index = hub.models.make(id, from: hub.models.floor)
-    hub.models[index].storedFrom = recovery.knownPoint(ofNew: id, hub.epoch, hub.models.floor)
+    hub.models[index].recovery.storedFrom = recovery.knownPoint(ofNew: id, hub.epoch, hub.models.floor)
     return index
   }
 
@@ -133,25 +133,25 @@ extension HubMachine {
   /// stored; `raiseLastDecidedOfWaitingJoins` then raises the number before the join is answered.
   private mutating func raiseLastDecided(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
     let model = hub.models[index]
-    if join.unacknowledged > 1 || model.knownWriter(origin.tag) != nil {
-      let writer = model.writer(for: origin)
+    if join.unacknowledged > 1 || model.writers.index(of: origin.tag) != nil {
+      let writer = model.writers.index(for: origin)
       hub.sessions.identities[origin.tag]?.models.insert(index)
       let decided = max(join.unacknowledged, 1) - 1
-      guard model.withWriter(writer, { $0.lastDecided < decided }), !model.isAppending,
+      guard model.writers.with(writer, { $0.lastDecided < decided }), !model.batch.isAppending,
         !hub.isStoreFull(for: model, time)
       else { return }
       hub.counters.raisedMarks += 1
-      model.withWriter(writer) { $0.lastDecided = decided }
-      model.borrowBatch()
-      model.pendingBatch.touchedWriters.append(writer)
-      model.pendingBatch.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
+      model.writers.with(writer) { $0.lastDecided = decided }
+      model.batch.borrow()
+      model.batch.pending.touchedWriters.append(writer)
+      model.batch.pending.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }
   }
 
   /// Raises the last decided numbers for joins that arrived while a batch was being stored.
   mutating func raiseLastDecidedOfWaitingJoins(_ index: Int, _ time: HubTime) {
     let model = hub.models[index]
-    for id in model.waitingJoins {
+    for id in model.members.waitingJoins {
       guard let join = hub.sessions.join(of: id, in: model.topic)?.open,
         let identity = hub.sessions.with(id, { $0.identity })
       else { continue }
@@ -164,9 +164,9 @@ extension HubMachine {
   /// Answers joins that have subscribed or timed out, once every decision is stored.
   mutating func answerJoins(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
-    guard !model.waitingJoins.isEmpty, model.isSettled else { return }
+    guard !model.members.waitingJoins.isEmpty, model.isSettled else { return }
     var still: [SessionID] = []
-    for id in model.waitingJoins {
+    for id in model.members.waitingJoins {
       // Not the whole session: holding it across the change below would copy all its joins.
       guard
         let (joined, subscriber, tag) = hub.sessions.with(
@@ -175,7 +175,7 @@ extension HubMachine {
       else { continue }
       let isSubscribed = hub.sessions.isSubscribed(subscriber, to: model.topic)
       // While the store is full, the last decided number may not have been raised yet.
-      if hub.isStoreFull(for: model, time), model.lastStored(of: tag) < max(join.unacknowledged, 1) - 1 {
+      if hub.isStoreFull(for: model, time), model.writers.lastStored(of: tag) < max(join.unacknowledged, 1) - 1 {
         still.append(id)
         continue
       }
@@ -186,16 +186,16 @@ extension HubMachine {
       let delivery: Joined.Delivery = isSubscribed ? .published : .routed
       if delivery == .routed {
         if record.delivery != .routed { hub.counters.routedJoins += 1 }
-        model.routed.insert(id)
+        model.members.routed.insert(id)
       } else {
-        model.routed.remove(id)
+        model.members.routed.remove(id)
       }
       hub.sessions.with(id) {
         $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, delivery: delivery, healed: record.healed)
       }
       answer(join, id, tag, model, delivery, &output)
     }
-    model.waitingJoins = still
+    model.members.waitingJoins = still
   }
 
   private mutating func answer(
@@ -210,7 +210,7 @@ extension HubMachine {
       hub.counters.foldedCommits += model.version - min(model.version, join.version)
     case .snapshot: hub.counters.snapshots += 1
     }
-    let lastDecided = model.lastStored(of: tag)
+    let lastDecided = model.writers.lastStored(of: tag)
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
       digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: catchup.follows,

@@ -35,7 +35,7 @@ struct ModelPublisher {
     announcer.announceFirstCommit(of: model, &hub, &output)
     let header = HubHeader(topic: model.topic, kind: .commits, start: hub.start)
     let isBig = ModelPublisher.isBig(batch.body, hub.configuration)
-    let receivers = isBig ? model.sessions : model.routed
+    let receivers = isBig ? model.members.sessions : model.members.routed
     var hasFrame = false
     if !isBig {
       output.frame(to: .publish) { writer in

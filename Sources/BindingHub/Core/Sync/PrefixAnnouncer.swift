@@ -63,7 +63,7 @@ struct PrefixAnnouncer {
     for index in share.rest.prefix(PrefixAnnouncer.modelsLookedAt) where found.count < most {
       share.rest = (index + 1)..<share.rest.upperBound
       let model = hub.models[index]
-      if model.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
+      if model.position.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
     }
     // The last message is marked as the last.
     if !found.isEmpty || share.rest.isEmpty {
@@ -86,8 +86,8 @@ struct PrefixAnnouncer {
 
   /// Announces a model's first commit to the sessions that joined a prefix of its id.
   func announceFirstCommit(of model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput) {
-    guard !model.wasAnnounced, model.hasCommits, model.ephemeral == nil else { return }
-    model.wasAnnounced = true
+    guard !model.members.hasFirstCommit, model.position.hasCommits, model.ephemeral == nil else { return }
+    model.members.hasFirstCommit = true
     for id in hub.sessions.withPrefixes.sorted() {
       guard let session = hub.sessions[id] else { continue }
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {

@@ -38,7 +38,7 @@ struct BarrierTable {
     func refuse(_ end: Awaited.End) {
       hub.send(.awaited(Awaited(session: session, request: wanted.request, end: end)), to: session, &output)
     }
-    guard let index = hub.models.index(of: wanted.topic), hub.models[index].sessions.contains(session) else {
+    guard let index = hub.models.index(of: wanted.topic), hub.models[index].members.sessions.contains(session) else {
       return refuse(.notJoined)
     }
     let model = hub.models[index]
@@ -55,8 +55,8 @@ struct BarrierTable {
       Barrier(
         session: session, request: wanted.request, version: wanted.version,
         count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout,
-        waiting: model.sessions), to: index)
-    for id in model.sessions {
+        waiting: model.members.sessions), to: index)
+    for id in model.members.sessions {
       guard let session = hub.sessions[id], !session.reports, let applied = session.joins[model.topic]?.applied else {
         continue
       }

@@ -6,10 +6,10 @@ extension HubContext {
   func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
     let model = models[index]
     let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
-    let joined = model.sessions.sorted().compactMap { sessions[$0] }
-    let isPublished = joined.allSatisfy(\.reports) && joined.count > model.routed.count
+    let joined = model.members.sessions.sorted().compactMap { sessions[$0] }
+    let isPublished = joined.allSatisfy(\.reports) && joined.count > model.members.routed.count
     if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }
-    for session in joined where session.reports && (!isPublished || model.routed.contains(session.id)) {
+    for session in joined where session.reports && (!isPublished || model.members.routed.contains(session.id)) {
       send(question, to: session.id, &output, topic: model.topic)
     }
   }

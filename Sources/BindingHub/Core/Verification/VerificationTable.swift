@@ -26,7 +26,7 @@ struct VerificationTable {
     for topic in hub.models.topics(after: wanted.after) {
       guard let index = hub.models.index(of: topic) else { continue }
       let model = hub.models[index]
-      guard model.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else { continue }
+      guard model.position.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else { continue }
       if examined.count >= hub.configuration.maxVerifiedModels
         || sessionCount >= hub.configuration.maxVerifiedSessions
       {
@@ -34,7 +34,9 @@ struct VerificationTable {
         break
       }
       last = topic
-      let joined = model.sessions.compactMap { hub.sessions[$0] }.filter { $0.joins[model.topic]?.delivery != nil }
+      let joined = model.members.sessions.compactMap { hub.sessions[$0] }.filter {
+        $0.joins[model.topic]?.delivery != nil
+      }
       sessionCount += joined.count
       examined.append(
         Verification.Examined(

@@ -74,10 +74,3 @@ struct Declared {
   let model: ModelLog
   let value: FieldValue
 }
-
-extension ModelLog {
-  /// The description's field, if it was ever written.
-  fileprivate var storedDescription: FieldSlot? {
-    Int(fields.descriptionID) < fields.count ? fields[fields.descriptionID] : nil
-  }
-}

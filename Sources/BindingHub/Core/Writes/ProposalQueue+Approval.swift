@@ -8,7 +8,7 @@ struct PendingApproval {
   let owner: Tag
   /// The identity that made the proposal.
   let origin: Origin
-  let proposal: ModelLog.Waiting
+  let proposal: WaitingProposal
   let fields: [ApprovalField]
   /// When the owner counts as silent, on the monotonic clock.
   let answerBy: UInt64
@@ -16,11 +16,18 @@ struct PendingApproval {
   var approval: Sequencer.Approval?
 }
 
+/// Who must approve other peers' writes to a model, and what the owner is asked now.
+struct OwnerApproval {
+  var owner: Tag?
+  /// The proposal for which the owner's approval is awaited.
+  var pending: PendingApproval?
+}
+
 /// Asks a model's owner for approval, one proposal at a time. Other proposals for the model wait.
 extension ProposalQueue {
   /// Whether another peer must approve this peer's writes.
   static func needsApproval(_ tag: Tag, in model: ModelLog, _ hub: inout HubContext) -> Bool {
-    guard let owner = model.owner, owner != tag else { return false }
+    guard let owner = model.approval.owner, owner != tag else { return false }
     return session(ofOwner: owner, of: model, &hub) != nil
   }
 
@@ -32,13 +39,15 @@ extension ProposalQueue {
   }
 
   mutating func ask(
-    about fields: [ApprovalField], of proposal: ModelLog.Waiting, by origin: Origin, in index: Int,
+    about fields: [ApprovalField], of proposal: WaitingProposal, by origin: Origin, in index: Int,
     _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
   ) {
     let model = hub.models[index]
-    guard let owner = model.owner, let asked = ProposalQueue.session(ofOwner: owner, of: model, &hub) else { return }
+    guard let owner = model.approval.owner, let asked = ProposalQueue.session(ofOwner: owner, of: model, &hub) else {
+      return
+    }
     lastToken &+= 1
-    model.pendingApproval = PendingApproval(
+    model.approval.pending = PendingApproval(
       token: lastToken, asked: asked, owner: owner, origin: origin, proposal: proposal, fields: fields,
       answerBy: time.monotonic + hub.configuration.approvalMilliseconds)
     hub.counters.approvals += 1
@@ -51,13 +60,13 @@ extension ProposalQueue {
   /// Records an owner's answer.
   /// - Returns: the model whose proposals can be decided now; nil: nothing was asked.
   func receive(_ approval: Approval, _ session: SessionID, _ hub: inout HubContext) -> Int? {
-    guard let index = hub.models.index(of: approval.topic), let pendingApproval = hub.models[index].pendingApproval,
+    guard let index = hub.models.index(of: approval.topic), let pendingApproval = hub.models[index].approval.pending,
       pendingApproval.asked == session,
       pendingApproval.token == approval.token, pendingApproval.approval == nil
     else { return nil }
     let model = hub.models[index]
     let name = hub.sessions[session]?.identity.name ?? ""
-    model.pendingApproval?.approval =
+    model.approval.pending?.approval =
       approval.isAccepted
       ? .givenFor(pendingApproval.fields)
       : .denied(Refusal(.refusedByOwner, "\(model.id): \(name) says: \(PrintedText.escaped(approval.text))"))
@@ -67,11 +76,13 @@ extension ProposalQueue {
   /// The model's owner has changed or is gone: what it was asked is to be decided again.
   /// - Returns: whether anything was asked.
   func ownerChanged(of model: ModelLog) -> Bool {
-    guard let pendingApproval = model.pendingApproval, pendingApproval.owner != model.owner else { return false }
+    guard let pendingApproval = model.approval.pending, pendingApproval.owner != model.approval.owner else {
+      return false
+    }
     // A denied proposal waits only for the store.
     if case .denied? = pendingApproval.approval { return false }
-    model.pendingApproval = nil
-    model.waiting.insert(pendingApproval.proposal, at: 0)
+    model.approval.pending = nil
+    model.batch.waiting.insert(pendingApproval.proposal, at: 0)
     return true
   }
 
@@ -80,13 +91,13 @@ extension ProposalQueue {
   /// - Returns: whether the owner is silent.
   func endSilence(of index: Int, _ hub: inout HubContext, _ time: HubTime) -> Bool {
     let model = hub.models[index]
-    guard let pendingApproval = model.pendingApproval, pendingApproval.approval == nil,
+    guard let pendingApproval = model.approval.pending, pendingApproval.approval == nil,
       pendingApproval.answerBy <= time.monotonic
     else { return false }
     hub.counters.silentOwners += 1
     let name = hub.sessions[pendingApproval.asked]?.identity.name ?? "its owner"
     let limit = hub.configuration.approvalMilliseconds
-    model.pendingApproval?.approval = .denied(
+    model.approval.pending?.approval = .denied(
       Refusal(.ownerSilent, "\(model.id): \(name), which owns it, did not answer within \(limit) ms"))
     disown(model, pendingApproval.owner, &hub, time)
     return true
@@ -94,7 +105,7 @@ extension ProposalQueue {
 
   /// Deletes the field that names a model's owner, unless another peer holds it by now.
   private func disown(_ model: ModelLog, _ owner: Tag, _ hub: inout HubContext, _ time: HubTime) {
-    model.owner = nil
+    model.approval.owner = nil
     guard let index = model.counterpart, let field = hub.models[index].fields.id(of: Names.owner),
       hub.models[index].holder(of: field)?.tag == owner
     else { return }

@@ -34,7 +34,7 @@ struct ProposalQueue {
     while try proposals.next() {
       index += 1
       guard let model = hub.models.index(of: proposals.topic),
-        seat?.isValid(in: model, hub.models[model]) == true || hub.models[model].sessions.contains(session)
+        seat?.isValid(in: model, hub.models[model]) == true || hub.models[model].members.sessions.contains(session)
       else {
         hub.error(
           .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
@@ -49,10 +49,10 @@ struct ProposalQueue {
         continue
       }
       if log.isBusy {
-        if log.waiting.count < hub.configuration.maxWaitingProposals {
+        if log.batch.waiting.count < hub.configuration.maxWaitingProposals {
           let bytes = copy ?? Array(frame)
           copy = bytes
-          log.waiting.append(.init(session: session, frame: bytes, index: index))
+          log.batch.waiting.append(.init(session: session, frame: bytes, index: index))
           unacknowledged += 1
         } else {
           hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
@@ -64,7 +64,7 @@ struct ProposalQueue {
         writer = seat.writer
       } else {
         writer = hub.writer(origin, in: model)
-        seat = Seat(model: model, writer: writer, seating: log.seating)
+        seat = Seat(model: model, writer: writer, seating: log.members.seating)
       }
       switch decide(proposals, origin, writer, session, log, &hub, time) {
       case .answered: break
@@ -109,15 +109,15 @@ struct ProposalQueue {
     _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: ModelLog,
     _ hub: inout HubContext, _ time: HubTime, approval: Sequencer.Approval? = nil
   ) -> Decided {
-    if model.pendingBatch.isOpen, model.pendingBatch.commits.isFull {
+    if model.batch.pending.isOpen, model.batch.pending.commits.isFull {
       hub.retryLater(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
-    let answers = model.pendingBatch.answers.count
+    let answers = model.batch.pending.answers.count
     let approval = approval ?? (ProposalQueue.needsApproval(origin.tag, in: model, &hub) ? .toBeAsked : .given)
     // A peer that does not report when a proposal was first sent may have sent any of them in an earlier epoch.
     let mayBeOld =
-      !model.seenNumbers.isEmpty
+      !model.writers.seenNumbers.isEmpty
       && (proposal.isEarlier || hub.sessions[session]?.reportsEarlier == false)
     switch sequencer.decide(
       proposal, of: origin, writer: writer, session: session, in: model, time: time, approval: approval,
@@ -128,23 +128,23 @@ struct ProposalQueue {
       hub.sessions.enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     case .approve(let fields): return .approval(fields)
     }
-    return model.pendingBatch.answers.count > answers ? .waits : .answered
+    return model.batch.pending.answers.count > answers ? .waits : .answered
   }
 
   /// Decides a model's proposals that waited for the store or for the owner.
   mutating func decideWaiting(in index: Int, _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
-    var waiting = model.waiting[...]
-    if let pendingApproval = model.pendingApproval {
+    var waiting = model.batch.waiting[...]
+    if let pendingApproval = model.approval.pending {
       guard let approval = pendingApproval.approval else { return }
-      model.pendingApproval = nil
+      model.approval.pending = nil
       let writer = ProposalQueue.mayRefuse(pendingApproval, approval, &hub)
       decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
     }
-    while model.pendingApproval == nil, let next = waiting.popFirst() {
+    while model.approval.pending == nil, let next = waiting.popFirst() {
       decideWaiting(next, nil, index, &hub, time, &output)
     }
-    model.waiting = Array(waiting)
+    model.batch.waiting = Array(waiting)
   }
 
   /// The writer of a denied proposal. It is refused even when its session is gone: its peer may have resent it in a
@@ -157,7 +157,7 @@ struct ProposalQueue {
   }
 
   private mutating func decideWaiting(
-    _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
+    _ proposal: WaitingProposal, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
     _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
   ) {
     guard let origin = hub.sessions[proposal.session]?.identity ?? gone else { return }

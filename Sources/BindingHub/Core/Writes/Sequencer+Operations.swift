@@ -55,14 +55,14 @@ extension Sequencer {
         if model.isRuled(id) { try check(operand, for: id, version, &violation, in: model) }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
-        if verb == .setIfAbsent { model.pendingBatch.weakFields.append((id, version)) }
+        if verb == .setIfAbsent { model.batch.pending.weakFields.append((id, version)) }
       } else if try !merge(verb, operand, into: id, version, writer, &violation, in: model) {
         continue
       }
       changed += 1
     }
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
-    if model.rules.version == version {
+    if model.rules.current.version == version {
       try checkAll(in: model)
     } else if let violation {
       throw .refused(.doesNotFit, violation)
@@ -103,7 +103,7 @@ extension Sequencer {
   ) throws(Verdict) {
     if id == model.fields.descriptionID {
       do throws(DescriptionError) {
-        model.describe(try ModelRules(describedBy: value), at: version)
+        model.rules.describe(try ModelRules(describedBy: value), at: version)
         return
       } catch {
         throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
@@ -128,7 +128,7 @@ extension Sequencer {
 
   /// Checks everything that the present commit writes against the description that it sets.
   private func checkAll(in model: ModelLog) throws(Verdict) {
-    for (id, _) in model.pendingBatch.touched[model.pendingBatch.begun...] where id != model.fields.descriptionID {
+    for (id, _) in model.batch.pending.touched[model.batch.pending.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
       var violation: String?
       try check(value, for: id, 0, &violation, in: model)
@@ -161,7 +161,7 @@ extension Sequencer {
         violation = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
     }
-    let fits = model.pendingBatch.commits.change(id, merged)
+    let fits = model.batch.pending.commits.change(id, merged)
     try record(fits, merged.bytes.count, for: id, version, writer, in: model)
     return true
   }
@@ -176,8 +176,8 @@ extension Sequencer {
   private func decide(
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
-    if value == nil, id == model.fields.descriptionID { model.describe(ModelRules(), at: version) }
-    let fits = model.pendingBatch.commits.change(id, value)
+    if value == nil, id == model.fields.descriptionID { model.rules.describe(ModelRules(), at: version) }
+    let fits = model.batch.pending.commits.change(id, value)
     try record(fits, value?.count, for: id, version, writer, in: model)
   }
 
@@ -185,7 +185,7 @@ extension Sequencer {
     _ fits: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     guard fits else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit can contain") }
-    model.record(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
+    model.record(id, version, value: byteCount.map { model.batch.pending.commits.lastValue(of: $0) }, by: writer)
   }
 
   /// The field that an operation names; nil: the name is new.
@@ -237,17 +237,7 @@ extension Sequencer {
       throw .refused(.modelFull, full(model))
     }
     let id = model.fields.add(String(decoding: name, as: UTF8.self))
-    _ = model.pendingBatch.commits.introduce(name)
+    _ = model.batch.pending.commits.introduce(name)
     return id
-  }
-}
-
-extension ModelLog {
-  /// Whether a field has exactly this value.
-  func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
-    let slot = fields[id]
-    guard fields.decided(id).hasValue else { return false }
-    return fields.isDecided(id)
-      ? decidedValue(id)?.bytes.elementsEqual(value) ?? false : slot.value.elementsEqual(value)
   }
 }

@@ -47,25 +47,25 @@ struct Sequencer {
   ) -> Immediate {
     hub.counters.proposals += 1
     let confirmed = proposal.confirmed
-    let (isNext, waiting) = model.withWriter(writer) { record in
+    let (isNext, waiting) = model.writers.with(writer) { record in
       record.confirm(min(confirmed, record.lastStored))
       return (
         proposal.number > record.lastDecided && proposal.number - 1 == record.lastDecided,
         record.unconfirmedCount + Int(record.lastDecided) - Int(record.lastStored)
       )
     }
-    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }, &hub) }
+    if !isNext { return answerOutOfTurn(proposal.number, model.writers.with(writer) { $0 }, &hub) }
     if let later = reasonToRetry(model, waiting, time, &hub) { return later }
 
-    model.withWriter(writer) { $0.decide(proposal.number) }
-    model.borrowBatch()
-    let isTouched = model.pendingBatch.touchedWriters.last == writer
-    if !isTouched { model.pendingBatch.touchedWriters.append(writer) }
+    model.writers.with(writer) { $0.decide(proposal.number) }
+    model.batch.borrow()
+    let isTouched = model.batch.pending.touchedWriters.last == writer
+    if !isTouched { model.batch.pending.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
-      model.pendingBatch.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
-      let index = model.pendingBatch.others.count
-      model.pendingBatch.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
-      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: 0, index: index))
+      model.batch.pending.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
+      let index = model.batch.pending.others.count
+      model.batch.pending.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
+      model.batch.pending.answers.append(.init(session: session, number: proposal.number, version: 0, index: index))
       return .nothing
     }
     if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model, &hub) { return decided(.unknown) }
@@ -75,7 +75,7 @@ struct Sequencer {
     }
     do throws(Verdict) {
       let version = try commit(proposal, of: origin, writer, in: model, time: time, approval: approval, hub.epoch)
-      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, index: nil))
+      model.batch.pending.answers.append(.init(session: session, number: proposal.number, version: version, index: nil))
       return .nothing
     } catch {
       switch error {
@@ -93,10 +93,10 @@ struct Sequencer {
         }
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
       case .approve(let fields):
-        model.withWriter(writer) { $0.lastDecided = proposal.number - 1 }
-        if model.pendingBatch.commits.isEmpty { model.pendingBatch.isOpen = false }
+        model.writers.with(writer) { $0.lastDecided = proposal.number - 1 }
+        if model.batch.pending.commits.isEmpty { model.batch.pending.isOpen = false }
         // Writers may be forgotten while the owner is asked, and their indices change then.
-        if !isTouched { model.pendingBatch.touchedWriters.removeLast() }
+        if !isTouched { model.batch.pending.touchedWriters.removeLast() }
         return .approve(fields)
       }
     }
@@ -106,7 +106,7 @@ struct Sequencer {
   private func isSeen(
     _ number: ProposalNumber, of tag: Tag, in model: ModelLog, _ hub: inout HubContext
   ) -> Bool {
-    guard let seen = model.seenNumbers[tag], number <= seen else { return false }
+    guard let seen = model.writers.seenNumbers[tag], number <= seen else { return false }
     hub.counters.unknownOutcomes += 1
     return true
   }
@@ -115,7 +115,7 @@ struct Sequencer {
   private func reasonToRetry(
     _ model: ModelLog, _ unconfirmed: Int, _ time: HubTime, _ hub: inout HubContext
   ) -> Immediate? {
-    if model.recovery != nil { return retryLater(.starting, pauseMilliseconds: 100, &hub) }
+    if model.recovery.underWay != nil { return retryLater(.starting, pauseMilliseconds: 100, &hub) }
     if hub.isStoreFull(for: model, time) {
       return retryLater(.storeFull, pauseMilliseconds: UInt32(clamping: hub.storeFullUntil - time.monotonic), &hub)
     }
@@ -126,8 +126,8 @@ struct Sequencer {
   func answerRepeat(
     _ proposal: ProposalCursor, of origin: Origin, in model: ModelLog, _ hub: inout HubContext
   ) -> Immediate? {
-    guard let writer = model.knownWriter(origin.tag) else { return nil }
-    let record = model.withWriter(writer) { $0 }
+    guard let writer = model.writers.index(of: origin.tag) else { return nil }
+    let record = model.writers.with(writer) { $0 }
     guard proposal.number <= record.lastStored else { return nil }
     return answerOutOfTurn(proposal.number, record, &hub)
   }
@@ -186,25 +186,25 @@ struct Sequencer {
     model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
-    let begun = model.pendingBatch.touched.count
-    let weakBefore = model.pendingBatch.weakFields.count
-    model.pendingBatch.begun = begun
-    model.pendingBatch.commits.beginCommit(
-      origin: model.pendingBatch.commits.origin(origin), number: proposal.number, hops: proposal.hops)
+    let begun = model.batch.pending.touched.count
+    let weakBefore = model.batch.pending.weakFields.count
+    model.batch.pending.begun = begun
+    model.batch.pending.commits.beginCommit(
+      origin: model.batch.pending.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, by: writer, in: model)
       if changed == 0 { throw .unchanged }
       try check(approval, in: model)
-      model.pendingBatch.commits.endCommit()
+      model.batch.pending.commits.endCommit()
       return version
     } catch {
-      model.pendingBatch.commits.rollbackCommit()
-      model.revertRules(of: version)
-      for (field, before) in model.pendingBatch.touched[begun...].reversed() where Int(field) < fieldsBefore {
+      model.batch.pending.commits.rollbackCommit()
+      model.rules.revert(version)
+      for (field, before) in model.batch.pending.touched[begun...].reversed() where Int(field) < fieldsBefore {
         model.fields.decide(field, before)
       }
-      model.pendingBatch.touched.removeSubrange(begun...)
-      model.pendingBatch.weakFields.removeSubrange(weakBefore...)
+      model.batch.pending.touched.removeSubrange(begun...)
+      model.batch.pending.weakFields.removeSubrange(weakBefore...)
       model.dropNames(from: fieldsBefore)
       throw error
     }
@@ -218,7 +218,7 @@ struct Sequencer {
     case .toBeAsked: agreed = []
     case .givenFor(let fields): agreed = fields
     }
-    let fields = model.pendingBatch.touched[model.pendingBatch.begun...].map { id, _ in
+    let fields = model.batch.pending.touched[model.batch.pending.begun...].map { id, _ in
       ApprovalField(name: model.fields[id].name, value: model.decidedValue(id))
     }
     if fields != agreed { throw .approve(fields) }
@@ -237,7 +237,7 @@ struct Sequencer {
         // A field without an id was never written.
         if conditions.version == 0 { continue }
         // Deletions before the floor are no longer known.
-        if conditions.epoch != epoch || conditions.version < model.deltasFrom {
+        if conditions.epoch != epoch || conditions.version < model.position.deltasFrom {
           throw .conflict(nil, name: conditions.name.map { String(decoding: $0, as: UTF8.self) } ?? "")
         }
         if conditions.version >= model.nextVersion {

@@ -36,6 +36,12 @@ struct WriterRecord {
   /// Whether every decision is stored, and the peer has confirmed every outcome.
   var isConfirmed: Bool { unconfirmedCount == 0 && lastDecided == lastStored }
 
+  /// Records that numbers up to this one are decided, and the decisions stored.
+  mutating func raise(to number: ProposalNumber) {
+    lastStored = max(lastStored, number)
+    lastDecided = max(lastDecided, lastStored)
+  }
+
   /// Decides this number, the next one. The last decided number never goes back.
   mutating func decide(_ number: ProposalNumber) {
     lastDecided = max(lastDecided, number)
