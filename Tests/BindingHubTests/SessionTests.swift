@@ -46,6 +46,15 @@ import Testing
     #expect(bench.counters.otherProtocols == 1)
   }
 
+  @Test("a peer of another draft of the protocol is welcomed and counted; one of this draft is not counted")
+  mutating func otherDraft() {
+    for (draft, counted) in [(Capability.draft, UInt64(0)), ("draft-00c0ffee", 1)] {
+      let hello = Hello(identity: Speaker.ann.identity, capabilities: [draft])
+      #expect(bench.send(.ann, .hello(hello)).welcome(.ann)?.capabilities.contains(Capability.draft) == true)
+      #expect(bench.counters.otherDrafts == counted)
+    }
+  }
+
   @Test("a range of protocol numbers that contains the hub's is welcomed with the hub's")
   mutating func protocolWithin() {
     let received = bench.send(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))

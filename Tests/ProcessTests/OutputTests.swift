@@ -71,9 +71,10 @@ struct OutputTests {
     let counters = [
       "framesReceived", "proposals", "commits", "changes", "batches", "unchanged", "conflicts", "expired", "repeats",
       "jumps", "retries", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
-      "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
-      "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "recoveries",
-      "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends", "peersAhead",
+      "wrongSecrets", "otherProtocols", "otherDrafts", "sessionsRefused", "topicsRefused", "modelsRefused",
+      "expiredLeases", "joins", "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks",
+      "newEpochs", "recoveries", "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches",
+      "fullAppends", "peersAhead",
       "forgottenIdentities", "refusals",
     ]
     let gate = [

@@ -38,6 +38,8 @@ package struct HubCounters: Sendable, Hashable {
   package var wrongSecrets: UInt64 = 0
   /// Hellos that name no protocol number spoken here.
   package var otherProtocols: UInt64 = 0
+  /// Hellos that name another draft of the protocol (`Capability.draft`).
+  package var otherDrafts: UInt64 = 0
   /// Hellos that were refused for want of room.
   package var sessionsRefused: UInt64 = 0
   /// Joins and subscriptions past a limit of topics or prefixes.

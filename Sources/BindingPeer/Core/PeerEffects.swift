@@ -141,6 +141,8 @@ package enum Notice: Sendable, Equatable {
   case diverged(model: String, version: Version)
   /// The hub's log has begun a new epoch; versions start again.
   case newEpoch(old: Epoch, new: Epoch)
+  /// The hub speaks another draft of the protocol (`Capability.draft`).
+  case otherDraft(String)
   /// The hub has another log: replicas are set aside and not sent, unacknowledged writes have ended as `unknown`.
   case otherLog(old: LogID, new: LogID)
   /// The hub has forgotten this identity: unacknowledged writes were resent as compare-and-set or ended as `unknown`.

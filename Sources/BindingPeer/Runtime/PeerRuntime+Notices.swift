@@ -9,6 +9,10 @@ extension PeerRuntime {
       log.log(
         level: PeerRuntime.level(of: code, isFatal: fatal),
         "the hub answered \(code): \(PrintedText.escaped(text))")
+    case .otherDraft(let draft):
+      log.warning(
+        "the hub speaks another draft of the protocol; use the same release for both",
+        metadata: ["hub": "\(PrintedText.escaped(draft))", "peer": "\(Capability.draft)"])
     case .otherLog(let old, let new):
       log.error(
         "the hub has another log; the replica of the old log is kept aside",

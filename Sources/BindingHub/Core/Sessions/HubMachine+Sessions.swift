@@ -48,6 +48,7 @@ extension HubMachine {
       hub.error(.tooManySessions, limit, id, connection, &output)
       return
     }
+    if Capability.otherDraft(in: hello.capabilities) != nil { hub.counters.otherDrafts += 1 }
     let asked = hello.leaseMilliseconds == 0 ? hub.configuration.leaseMilliseconds : hello.leaseMilliseconds
     let lease = min(max(asked, hub.configuration.leaseRange.lowerBound), hub.configuration.leaseRange.upperBound)
     let subscriber = hub.sessions.earlySubscribers.removeValue(forKey: id)

@@ -71,6 +71,9 @@ extension Session {
     let wasWelcomed = connection.wasWelcomed
     connection.accept(welcome, start: start, now: now)
     context.limits = welcome.limits
+    if let draft = Capability.otherDraft(in: welcome.capabilities) {
+      effects.events.append(.notice(.otherDraft(draft)))
+    }
     if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &effects) }
     context.logID = welcome.logID
     if isDisowned {
