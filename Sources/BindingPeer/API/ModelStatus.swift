@@ -84,8 +84,9 @@ extension SharedModel {
     runtime.state.withLock { state in
       state.observed.models.insert(id)
       staged.withLock { staged in
-        staged.lastReporter += 1
-        staged.reporters[ObjectIdentifier(reporter)] = WeakReporter(number: staged.lastReporter, reporter: reporter)
+        staged.statuses.lastReporter += 1
+        staged.statuses.reporters[ObjectIdentifier(reporter)] = WeakReporter(
+          number: staged.statuses.lastReporter, reporter: reporter)
       }
     }
   }
@@ -93,8 +94,8 @@ extension SharedModel {
   /// Marks the status as possibly changed: it is reported with the next delivery.
   func invalidateStatus() {
     let reporters = staged.withLock { staged in
-      if !staged.reporters.isEmpty { staged.isStatusDue = true }
-      return staged.reporters
+      if !staged.statuses.reporters.isEmpty { staged.statuses.isDue = true }
+      return staged.statuses.reporters
     }
     for weak in reporters.values { weak.reporter?.invalidate() }
   }
@@ -113,8 +114,10 @@ extension SharedModel {
     runtime.state.withLock { state in
       let isAlone = staged.withLock { staged in
         // A reporter that is observed again meanwhile has another number.
-        for (id, number) in ended where staged.reporters[id]?.number == number { staged.reporters[id] = nil }
-        return staged.reporters.isEmpty
+        for (id, number) in ended where staged.statuses.reporters[id]?.number == number {
+          staged.statuses.reporters[id] = nil
+        }
+        return staged.statuses.reporters.isEmpty
       }
       if isAlone { state.observed.models.remove(id) }
     }

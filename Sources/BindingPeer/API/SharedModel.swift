@@ -45,14 +45,17 @@ public final class SharedModel: Sendable {
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
-    /// Observed statuses, and whether one may have changed.
-    var reporters: [ObjectIdentifier: WeakReporter] = [:]
-    var lastReporter: UInt64 = 0
-    var isStatusDue = false
+    var statuses = StagedStatuses()
 
     var isSomethingDue: Bool {
-      !dueFields.isEmpty || !updates.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || isStatusDue
+      !dueFields.isEmpty || !updates.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || statuses.isDue
     }
+  }
+  /// The observed statuses of a model, and whether one may have changed.
+  struct StagedStatuses: Sendable {
+    var reporters: [ObjectIdentifier: WeakReporter] = [:]
+    var lastReporter: UInt64 = 0
+    var isDue = false
   }
   /// The objects for one field in this process, and its undelivered value.
   struct StagedField: Sendable {

@@ -136,7 +136,7 @@ extension SharedModel.Staged {
   fileprivate mutating func takeTurn() -> SharedModel.DeliveryTurn {
     var turn = SharedModel.DeliveryTurn(
       updates: updates, beginnings: beginnings, missedUpdates: missedUpdates, hops: hops, observers: observers,
-      feeds: dueFeeds, reporters: isStatusDue ? reporters : nil)
+      feeds: dueFeeds, reporters: statuses.isDue ? statuses.reporters : nil)
     turn.fieldUpdates.reserveCapacity(dueFields.count)
     for index in dueFields {
       guard let update = fields[at: index].update.take() else { continue }
@@ -148,7 +148,7 @@ extension SharedModel.Staged {
     missedUpdates = 0
     dueFeeds = []
     hops = 0
-    isStatusDue = false
+    statuses.isDue = false
     return turn
   }
 }

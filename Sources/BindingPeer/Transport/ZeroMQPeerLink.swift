@@ -85,7 +85,7 @@ private final class PeerSocketLoop {
   private static let farewellMilliseconds = 500
 
   private let runtime: PeerRuntime
-  private let addresses: [HubAddress]
+  private var rotation: AddressRotation
   private let wakeup: Wakeup
   private let context: Context
   private var message = Message()
@@ -95,15 +95,13 @@ private final class PeerSocketLoop {
   private var isPollerStale = true
   private var wakeups: Poller.Slot?
   private var events: Poller.Slot?
-  private var next = 0
-  private var current = 0
   private var opensAt: UInt64?
   private let mailbox = PeerRuntime.LinkMailbox()
   private var isEnded = false
 
   init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {
     self.runtime = runtime
-    self.addresses = addresses
+    rotation = AddressRotation(addresses)
     self.wakeup = wakeup
     context = try Context()
   }
@@ -180,7 +178,7 @@ private final class PeerSocketLoop {
   }
 
   private func listen(_ sessionTopic: [UInt8], _ endpoints: [HubEndpoint]) {
-    let address = addresses[current]
+    let address = rotation.current
     guard let endpoint = address.publishEndpoint(among: endpoints) else {
       // Without a publish connection the hub serves the session on the request connection, after its timeout.
       runtime.log.warning("the hub names no endpoint to subscribe to", metadata: ["hub": "\(address)"])
@@ -197,8 +195,7 @@ private final class PeerSocketLoop {
     let now = PeerRuntime.now
     guard let due = opensAt, due <= now else { return }
     opensAt = nil
-    current = next
-    let address = addresses[current]
+    let address = rotation.advance()
     runtime.state.withLock { $0.link.hub = address.description }
     do throws(ZeroMQError) {
       request = try Request(to: address, in: context, now: now)
@@ -227,7 +224,7 @@ private final class PeerSocketLoop {
 
   private func lose() {
     closeBoth()
-    next = (current + 1) % addresses.count
+    rotation.fail()
     runtime.perform(as: .link(mailbox)) { state, now in state.session.lost(now: now, into: &state.effects) }
   }
 
@@ -257,4 +254,24 @@ private final class PeerSocketLoop {
     // More may wait: come back immediately.
     wakeup.signal()
   }
+}
+
+/// The addresses of a hub, tried in turn: after a failure the next one, after the last the first.
+private struct AddressRotation {
+  private let addresses: [HubAddress]
+  private var next = 0
+  private var index = 0
+
+  init(_ addresses: [HubAddress]) { self.addresses = addresses }
+
+  /// The address in use.
+  var current: HubAddress { addresses[index] }
+
+  /// Takes the address to connect to now: the same one as before, unless that has failed.
+  mutating func advance() -> HubAddress {
+    index = next
+    return current
+  }
+
+  mutating func fail() { next = (index + 1) % addresses.count }
 }
