@@ -4,7 +4,7 @@ import BindingProtocol
 ///
 /// A field has up to four values. `replica` holds the committed one; the writes in `writes` overlay it, oldest first,
 /// which gives the shown one; the replica remembers which one observers were last notified of. `takeUpdate` is the
-/// difference of the last two.
+/// difference of the last two (docs/design/values.md).
 struct ModelSync: Sendable {
   /// The model's id; for an ephemeral model its name.
   let id: String
