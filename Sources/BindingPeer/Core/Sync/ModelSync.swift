@@ -56,14 +56,15 @@ struct ModelSync: Sendable {
 
   /// All that is known of a field; nil if the field is unknown and the model is not current.
   func record(of name: String) -> FieldRecord? {
-    guard let field = replica.field(name) else {
+    guard let index = replica.index(of: name) else {
       guard join.isCurrent else { return nil }
       return FieldRecord(
         shown: nil, committed: nil, epoch: replica.epoch, version: replica.version, origin: .none, time: 0,
         isPending: false)
     }
+    let field = replica.fields[index]
     return FieldRecord(
-      shown: shown(name), committed: field.value, epoch: replica.epoch,
+      shown: shown(at: index), committed: field.value, epoch: replica.epoch,
       // A field without a value is known to have none as of the replica's version.
       version: field.value == nil ? replica.version : field.version, origin: field.origin, time: field.time,
       isPending: writes.isPending(name))

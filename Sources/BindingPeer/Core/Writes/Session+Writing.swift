@@ -11,7 +11,7 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
     guard models[at: index].writes.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try proposal.check(within: limits, by: identity) { models[at: index].replica.field($0)?.origin }
+    let bytes = try proposal.check(within: context.limits, by: identity) { models[at: index].replica.field($0)?.origin }
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
     let superseded = models[at: index].superseded(by: proposal, rules: plainRules)
     let freed = superseded.reduce(0) { $0 + $1.bytes }
@@ -196,7 +196,7 @@ extension Session {
         models[at: index].writes.sendsFrom = 0
         continue
       }
-      writes: for write in models[at: index].writes.toSend(room: limits.maxUnacknowledged) {
+      writes: for write in models[at: index].writes.toSend(room: context.limits.maxUnacknowledged) {
         switch numberIfReady(write, &inFlight, now: now, at: index, &effects) {
         case .ready: break
         case .ended: continue
@@ -204,7 +204,7 @@ extension Session {
         case .waits: break writes
         }
         let size = models[at: index].send(write, after: connection.heartbeats.count, &context.counters)
-        if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {
+        if let full = batch, bytes + size > context.limits.maxProposalBytes || full.count == 4_096 {
           send(full.finish(), now: now, &effects)
           batch = nil
         }
@@ -239,7 +239,7 @@ extension Session {
     _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ effects: inout PeerEffects
   ) -> ModelSync.Preparation {
     guard models[at: index].writes.number(of: write) == nil else { return .ready }
-    guard inFlight < limits.maxUnacknowledged else { return .waits }
+    guard inFlight < context.limits.maxUnacknowledged else { return .waits }
     let preparation = models[at: index].prepare(write, now: now, &context, &effects)
     guard preparation == .ready else { return preparation }
     numbering.assign(inFlight: inFlight, now: now)
