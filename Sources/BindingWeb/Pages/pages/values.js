@@ -196,4 +196,7 @@ export function again(write, { fields, epoch, version, writes }, wasAsked) {
 
 /** What went again may have been carried out the first time: that it was not, this time, says nothing. */
 export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.kind === 'committed' ? outcome
-  : { kind: 'unknown', text: `the hub does not have its outcome; sent again, it ended with: ${outcome.text ?? outcome.kind}` }
+  : {
+    kind: 'unknown',
+    text: `the hub does not have its outcome; sent again, it ended with: ${outcome.text ?? outcome.kind}`,
+  }
