@@ -92,10 +92,7 @@ package struct Session: Sendable {
 
   /// The value that a field shows; nil if it has none.
   package func shown(_ model: String, _ field: String) -> FieldValue? {
-    guard let index = models.index(of: model), let fieldIndex = models[at: index].replica.index(of: field) else {
-      return nil
-    }
-    return models[at: index].shown(at: fieldIndex)
+    models.index(of: model).flatMap { models[at: $0].shown(field) }
   }
 
   /// The shown values of all fields of a model that have one.
@@ -157,13 +154,16 @@ package struct Session: Sendable {
     isCurrent(id) ? nil : models[id]?.join.staleSince ?? silentSince
   }
 
-  /// The ids of the models at the indices that satisfy the predicate, sorted.
-  func ids(where isMeant: (Int) -> Bool) -> [String] {
-    var ids: [String] = []
-    for index in models.indices where isMeant(index) { ids.append(models.keys[index]) }
-    if ids.count > 1 { ids.sort() }
-    return ids
+  /// The indices that satisfy the predicate, in the order of their models' ids.
+  func indices(where isMeant: (Int) -> Bool = { _ in true }) -> [Int] {
+    var indices: [Int] = []
+    for index in models.indices where isMeant(index) { indices.append(index) }
+    if indices.count > 1 { indices.sort { models.keys[$0] < models.keys[$1] } }
+    return indices
   }
+
+  /// The ids of the models at these indices.
+  func ids(where isMeant: (Int) -> Bool) -> [String] { indices(where: isMeant).map { models.keys[$0] } }
 
   // MARK: Joining
 
@@ -177,8 +177,9 @@ package struct Session: Sendable {
       }
       models[id] = model
     }
-    models[id]?.join.isLeft = false
-    if phase == .live, models[id]?.join.isIdle == true { askToJoin([id], now: now, &effects) }
+    guard let index = models.index(of: id) else { return }
+    models[at: index].join.isLeft = false
+    if phase == .live { askIfLapsed(at: index, now: now, &effects) }
   }
 
   /// Leaves a model once all its writes have their outcomes.

@@ -40,9 +40,10 @@ final class PeerRuntime: Sendable {
     /// The address in use.
     var hub: String?
 
-    mutating func takeActions() -> [LinkAction] {
-      defer { actions.removeAll(keepingCapacity: true) }
-      return actions
+    /// Moves the actions, and keeps the capacity: an array that is handed out would be allocated anew.
+    mutating func move(into others: inout [LinkAction]) {
+      others += actions
+      actions.removeAll(keepingCapacity: true)
     }
   }
 
@@ -141,7 +142,7 @@ final class PeerRuntime: Sendable {
         state.link.isCalled = true
       }
       if case .link(let mailbox?) = speaker {
-        mailbox.actions += state.link.takeActions()
+        state.link.move(into: &mailbox.actions)
         state.link.isAwake = true
       }
       return result
@@ -223,7 +224,11 @@ final class PeerRuntime: Sendable {
   }
 
   /// The present actions for a link without a mailbox.
-  func takeLinkActions() -> [LinkAction] { state.withLock { $0.link.takeActions() } }
+  func takeLinkActions() -> [LinkAction] {
+    var actions: [LinkAction] = []
+    state.withLock { $0.link.move(into: &actions) }
+    return actions
+  }
 
   private func carryOut(_ effects: DeferredEffects) {
     for settled in effects.settled { settled.carryOut() }

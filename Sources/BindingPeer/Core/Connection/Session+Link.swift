@@ -47,9 +47,7 @@ extension Session {
 
   /// Ends all writes of this run.
   private mutating func endAll(as outcome: Outcome) {
-    for id in models.keys.sorted() {
-      if let index = models.index(of: id) { models[at: index].endAll(as: outcome, &context) }
-    }
+    for index in indices() { models[at: index].endAll(as: outcome, &context) }
   }
 
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
@@ -90,8 +88,8 @@ extension Session {
       epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
     {
       effects.events.append(.notice(.unknownIdentity))
-      for id in ids(where: { !models[at: $0].isEphemeral }) {
-        if let index = models.index(of: id) { models[at: index].forgetNumbers(&context, &effects) }
+      for index in indices(where: { !models[at: $0].isEphemeral }) {
+        models[at: index].forgetNumbers(&context, &effects)
       }
     }
     context.epoch = welcome.epoch
@@ -102,7 +100,7 @@ extension Session {
     claimAgain(now: now)
     connection.goLive(&effects)
     effects.link.append(.listen(sessionTopic: Topics.sessionTopic(connection.sessionID), endpoints: welcome.endpoints))
-    askToJoin(Array(models.keys), now: now, &effects)
+    askToJoin(indices(), now: now, &effects)
     if !prefixes.isEmpty {
       let joins = prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }
       send(.join(joins), now: now, &effects)
@@ -113,8 +111,7 @@ extension Session {
   private mutating func changeLog(from old: LogID, to new: LogID, _ effects: inout PeerEffects) {
     effects.events.append(.notice(.otherLog(old: old, new: new)))
     context.epoch = nil
-    for id in ids(where: { !models[at: $0].isEphemeral }) {
-      guard let index = models.index(of: id) else { continue }
+    for index in indices(where: { !models[at: $0].isEphemeral }) {
       models[at: index].endAll(
         as: .unknown("the hub has another log than the one that the write was made for"), &context)
       models[at: index].changeLog(from: old, to: new)
@@ -145,7 +142,7 @@ extension Session {
       return reopen(reason, now: now, &effects)
     }
     guard phase == .live else { return }
-    let late = ids { index in
+    let late = indices { index in
       models[at: index].join.waitingSince.map { now >= $0 + context.options.joinMilliseconds } ?? false
     }
     if !late.isEmpty { askToJoin(late, now: now, &effects) }
@@ -165,12 +162,9 @@ extension Session {
   }
 
   /// Sends joins that state the epoch, version, names and lowest unacknowledged number of each replica.
-  mutating func askToJoin(_ ids: [String], now: UInt64, _ effects: inout PeerEffects) {
+  mutating func askToJoin(_ indices: [Int], now: UInt64, _ effects: inout PeerEffects) {
     var joins: [Join] = []
-    for id in ids.sorted() {
-      guard let index = models.index(of: id),
-        !models[at: index].isEphemeral || connection.hubCan(Capability.ephemeral)
-      else { continue }
+    for index in indices where !models[at: index].isEphemeral || connection.hubCan(Capability.ephemeral) {
       joins.append(models[at: index].ask(as: nextRequest(), now: now, isJournalLagging: isJournalLagging))
     }
     for part in joins.chunks(of: 500) { send(.join(part), now: now, &effects) }
@@ -202,8 +196,8 @@ extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
     if isJournalLagging { return entries }
-    for id in ids(where: { models[at: $0].join.topic != nil && models[at: $0].join.isCurrent }) {
-      guard let index = models.index(of: id), let entry = models[at: index].takeAlive() else { continue }
+    for index in indices(where: { models[at: $0].join.topic != nil && models[at: $0].join.isCurrent }) {
+      guard let entry = models[at: index].takeAlive() else { continue }
       entries.append(entry)
       if entries.count == Int(UInt16.max) { break }
     }

@@ -89,9 +89,7 @@ extension Session {
     numbering.hubNow = heartbeat.now
     let count = connection.heartbeats.count
     if context.isResumed {
-      for id in models.keys.sorted() {
-        if let index = models.index(of: id) { models[at: index].endUnanswered(after: count, &context) }
-      }
+      for index in indices() { models[at: index].endUnanswered(after: count, &context) }
     }
     claimLost(now: now)
     for index in models.indices { models[at: index].writes.sendAgain(sentBefore: count) }
@@ -152,7 +150,7 @@ extension Session {
 
   /// Asks for a model that does not fit what the hub says of it.
   mutating func askIfLapsed(at index: Int, now: UInt64, _ effects: inout PeerEffects) {
-    if models[at: index].join.isIdle { askToJoin([models.keys[index]], now: now, &effects) }
+    if models[at: index].join.isIdle { askToJoin([index], now: now, &effects) }
   }
 
   // MARK: Following
@@ -199,8 +197,7 @@ extension Session {
   /// Claims this peer's ephemeral fields again: the hub may have taken it for gone, or may be another process.
   /// Otherwise the claims change nothing.
   mutating func claimAgain(now: UInt64) {
-    for id in ids(where: { models[at: $0].isEphemeral }) {
-      guard let index = models.index(of: id) else { continue }
+    for index in indices(where: { models[at: $0].isEphemeral }) {
       writeClaims(models[at: index].claimsToRepeat, at: index, now: now)
     }
   }
@@ -208,8 +205,7 @@ extension Session {
   /// Claims again what is missing, and gives up the orphaned fields that remain.
   private mutating func claimLost(now: UInt64) {
     let tag = identity.tag
-    for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].join.isCurrent }) {
-      guard let index = models.index(of: id) else { continue }
+    for index in indices(where: { models[at: $0].isEphemeral && models[at: $0].join.isCurrent }) {
       writeClaims(models[at: index].orphanDeletions(of: tag), at: index, now: now)
       writeClaims(models[at: index].lostClaims(of: tag), at: index, now: now)
     }

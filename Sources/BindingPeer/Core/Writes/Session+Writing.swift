@@ -167,9 +167,7 @@ extension Session {
       if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
         emitUpdate(at: first, &effects)
       } else {
-        for id in ids(where: { models[at: $0].update.cause != nil }) {
-          if let index = models.index(of: id) { emitUpdate(at: index, &effects) }
-        }
+        for index in indices(where: { models[at: $0].update.cause != nil }) { emitUpdate(at: index, &effects) }
       }
     }
     context.recordHubAndOutcomes(&effects)
@@ -189,9 +187,9 @@ extension Session {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
     var bytes = 0
-    let due = ids { index in !models[at: index].writes.isEmpty && maySend(at: index, now) }
-    for id in due {
-      guard let index = models.index(of: id), let topic = models[at: index].join.topic else { continue }
+    let due = indices { index in !models[at: index].writes.isEmpty && maySend(at: index, now) }
+    for index in due {
+      guard let topic = models[at: index].join.topic else { continue }
       guard models[at: index].writes.mayBeDue else {
         models[at: index].writes.sendsFrom = 0
         continue
