@@ -37,6 +37,8 @@ struct HistoryBuilder {
     line(peer, "\"e\":\"submit\",\"w\":\(write),\"m\":\"m\",\"ops\":[\(operations)],\"if\":[\(conditions)]")
   }
 
+  mutating func made(_ peer: String, _ write: Int) { line(peer, "\"e\":\"made\",\"w\":\(write)") }
+
   mutating func outcome(_ peer: String, _ write: Int, _ version: Int, epoch: Int = 1) {
     line(peer, "\"e\":\"outcome\",\"w\":\(write),\"as\":\"committed\",\"epoch\":\(epoch),\"version\":\(version)")
   }

@@ -144,7 +144,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// Records a write before it is made, makes it, and records its outcome.
+  /// Records a write before it is made, makes it, and records that it was made, and its outcome.
   @discardableResult
   private func record(
     _ operations: [JSON], _ model: String, _ conditions: [Condition], _ write: () throws -> PendingWrite
@@ -158,6 +158,7 @@ final class Worker: Sendable {
       writer.record("not-made", [.init("w", .unsigned(UInt64(id)))])
       return nil
     }
+    writer.record("made", [.init("w", .unsigned(UInt64(id)))])
     Task.detached { [writer] in writer.outcome(of: id, await made.outcome) }
     return made
   }

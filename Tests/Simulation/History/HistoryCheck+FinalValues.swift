@@ -118,7 +118,7 @@ extension HistoryCheck {
     let settled = runs.values.filter { $0.keepsOutbox && $0.isSettled }.map(\.name)
     for write in writes where write.outcome == nil && write.commit == nil {
       guard let run = runs[write.tag], run.keepsOutbox, settled.contains(run.name) else { continue }
-      if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.wasMade(in: run) {
+      if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.isMade {
         find(.lost, write.location, "\(run.name) kept it in its outbox, and it was never committed")
       }
     }
@@ -154,10 +154,4 @@ extension HistoryCheck.Run {
       if case .final = $0.content { true } else { false }
     }
   }
-}
-
-extension HistoryCheck.Write {
-  /// Whether the call returned: a later line of the same run follows. Only then is the write certainly in the
-  /// outbox.
-  func wasMade(in run: HistoryCheck.Run) -> Bool { (run.entries.last?.location.line ?? 0) > location.line }
 }

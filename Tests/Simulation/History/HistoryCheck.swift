@@ -52,6 +52,9 @@ package struct HistoryCheck {
     var tag: String
     var location: HistoryLocation
     var submitted: UInt64
+    /// Whether the call returned. Only then is the write certainly in the outbox: another thread may record lines while
+    /// the call is under way.
+    var isMade = false
     var outcome: HistoryOutcome?
     var outcomeAt: UInt64 = 0
     var outcomeIn: HistoryLocation?
@@ -114,6 +117,11 @@ package struct HistoryCheck {
       writeIndex[WriteName(tag: tag, id: content.id)] = writes.count
       writes.append(Write(content: content, tag: tag, location: entry.location, submitted: entry.time))
       wordsWritten.formUnion(content.operations.filter { $0.verb == "text" }.compactMap(\.value.string))
+    case .made(let id):
+      guard let index = writeIndex[WriteName(tag: tag, id: id)] else {
+        return find(.malformed, entry.location, "there is no write \(id)")
+      }
+      writes[index].isMade = true
     case .notMade(let id):
       guard let index = writeIndex[WriteName(tag: tag, id: id)] else { return }
       writes[index].outcome = HistoryOutcome(kind: "refused", epoch: 0, version: 0)

@@ -30,6 +30,8 @@ package struct HistoryEntry: Sendable {
     /// The peer may write defaults of its own into the model.
     case share(model: String)
     case submit(HistoryWrite)
+    /// The call returned: what an outbox has to keep is in it.
+    case made(write: Int)
     /// The call threw: nothing was written.
     case notMade(write: Int)
     case outcome(write: Int, HistoryOutcome)
@@ -147,6 +149,7 @@ extension HistoryEntry.Content {
       }
     case "share": content = json["m"]?.string.map { .share(model: $0) }
     case "submit": content = HistoryWrite(json).map { .submit($0) }
+    case "made": content = json.number("w").map { .made(write: $0) }
     case "not-made": content = json.number("w").map { .notMade(write: $0) }
     case "outcome":
       guard let write = json.number("w"), let kind = json["as"]?.string else { return nil }
