@@ -25,7 +25,7 @@ STORED = {
 }
 EXTENDED = {
     "Binding": 8, "Cell": 7, "Gateway": 4, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6,
-    "PeerRuntime.State": 6, "SQLiteStore": 8, "SharedModel": 12, "Socket": 6, "WireReader": 5,
+    "PeerRuntime.State": 6, "SQLiteStore": 8, "SharedModel": 12, "Socket": 6,
 }
 
 _TYPE = re.compile(r"\b(struct|class|actor|enum|protocol|extension)\s+([A-Z][\w.]*)[^{}\n;]*(?:\n[^{};]*?)?\{")

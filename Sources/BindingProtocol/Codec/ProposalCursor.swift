@@ -108,11 +108,11 @@ package struct ProposalCursor {
         }
         for _ in 0..<(try reader.count8("conditions", minimum: 20)) {
           _ = try reader.bytes(16, "conditions")
-          try reader.skipReference()
+          try skipReference(&reader)
         }
         for _ in 0..<(try reader.count16("operations", minimum: 9)) {
           _ = try reader.u8("verb")
-          try reader.skipReference()
+          try skipReference(&reader)
           _ = try reader.valueBytes("value")
         }
       }
@@ -122,10 +122,8 @@ package struct ProposalCursor {
     }
     return changedFrame(reader.offset)
   }
-}
 
-extension WireReader {
-  fileprivate mutating func skipReference() throws(WireError) {
-    if try u32("fieldref") == FieldID.max { _ = try text8Bytes("fieldref") }
+  private static func skipReference(_ reader: inout WireReader) throws(WireError) {
+    if try reader.u32("fieldref") == FieldID.max { _ = try reader.text8Bytes("fieldref") }
   }
 }

@@ -88,6 +88,20 @@
     String(decoding: try text16Bytes(place), as: UTF8.self)
   }
 
+  /// Reads a `list8(text8)`.
+  mutating func texts(_ place: StaticString) throws(WireError) -> [String] {
+    var texts: [String] = []
+    for _ in 0..<(try count8(place, minimum: 1)) { texts.append(try text8(place)) }
+    return texts
+  }
+
+  /// Reads a byte of flags of which only the `known` bits may be set.
+  mutating func bits(_ place: StaticString, known: UInt8) throws(WireError) -> UInt8 {
+    let bits = try u8(place)
+    if bits & ~known != 0 { throw error(place, "is \(bits); only the bits of \(known) are defined") }
+    return bits
+  }
+
   /// Reads a `value`, in place and unexamined; nil for "no value".
   @inlinable @inline(__always)
   package mutating func valueBytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer? {

@@ -132,6 +132,12 @@
   /// Appends the count of a `list32`.
   package mutating func count32(_ count: Int) { u32(UInt32(checked: count)) }
 
+  /// Appends a `list8(text8)`.
+  mutating func texts(_ texts: [String]) {
+    count8(texts.count)
+    for text in texts { text8(text) }
+  }
+
   /// Overwrites two bytes at `offset`, if they have been written.
   @inlinable
   package mutating func patch16(at offset: Int, _ number: UInt16) {

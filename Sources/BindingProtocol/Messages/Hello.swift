@@ -64,27 +64,3 @@ package struct Hello: WireContent, Hashable {
     writer.texts(capabilities)
   }
 }
-
-extension WireReader {
-  /// A byte of flags of which only the `known` bits may be set.
-  mutating func bits(_ place: StaticString, known: UInt8) throws(WireError) -> UInt8 {
-    let bits = try u8(place)
-    if bits & ~known != 0 { throw error(place, "is \(bits); only the bits of \(known) are defined") }
-    return bits
-  }
-
-  /// A `list8(text8)`.
-  mutating func texts(_ place: StaticString) throws(WireError) -> [String] {
-    var texts: [String] = []
-    for _ in 0..<(try count8(place, minimum: 1)) { texts.append(try text8(place)) }
-    return texts
-  }
-}
-
-extension WireWriter {
-  /// A `list8(text8)`.
-  mutating func texts(_ texts: [String]) {
-    count8(texts.count)
-    for text in texts { text8(text) }
-  }
-}
