@@ -1,4 +1,3 @@
-import CZMQ
 import CZMQGuard
 
 /// Bounds each whole message, all parts together, on every connection accepted at the endpoints bound under this
@@ -33,34 +32,23 @@ package final class MessageGuard: Sendable {
   /// Connections that were closed on arrival because hardly any file descriptors were left.
   package var refusedConnections: UInt64 { number.map(czmq_guard_refused) ?? 0 }
 
-  /// - Returns: whether libzmq listens under this guard.
-  fileprivate func whileBinding(_ bind: () throws(ZeroMQError) -> Void) throws(ZeroMQError) -> Bool {
+  /// Makes a socket listen under this guard, otherwise like ``Socket/bind(_:)``.
+  ///
+  /// - Returns: whether the guard works. It does on Linux, where libzmq calls the C library by symbols that a
+  ///   program may define itself. It does not on other systems, or where libzmq was loaded before the program's own
+  ///   code.
+  package func bind(_ socket: borrowing Socket, to endpoint: String) throws(ZeroMQError) -> Bool {
     guard let number else {
-      try bind()
+      try socket.bind(endpoint)
       return false
     }
     czmq_guard_begin(number)
     do throws(ZeroMQError) {
-      try bind()
+      try socket.bind(endpoint)
     } catch {
       _ = czmq_guard_end()
       throw error
     }
     return czmq_guard_end() > 0
-  }
-}
-
-extension Socket {
-  /// Listens like ``bind(_:)``, under a guard.
-  ///
-  /// - Returns: whether the guard works. It does on Linux, where libzmq calls the C library by symbols that a
-  ///   program may define itself. It does not on other systems, or where libzmq was loaded before the program's own
-  ///   code.
-  package borrowing func bind(_ endpoint: String, guardedBy messages: MessageGuard) throws(ZeroMQError) -> Bool {
-    assert(isOnItsThread)
-    try Self.checkPath(of: endpoint)
-    return try messages.whileBinding { () throws(ZeroMQError) in
-      try retryingInterruptions("zmq_bind", endpoint) { zmq_bind(handle, endpoint) }
-    }
   }
 }

@@ -191,17 +191,6 @@ extension Readiness {
   }
 }
 
-extension Socket {
-  /// Waits for this socket alone, in milliseconds; negative: no limit. See ``Poller/wait(timeoutMilliseconds:)``.
-  /// For tools and tests.
-  package borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
-    assert(isOnItsThread)
-    var poller = Poller()
-    _ = poller.add(self, for: interest)
-    return try poller.wait(timeoutMilliseconds: timeoutMilliseconds) > 0
-  }
-}
-
 private func monotonicMilliseconds() -> Int {
   var now = timespec()
   clock_gettime(CLOCK_MONOTONIC, &now)

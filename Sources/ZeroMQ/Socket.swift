@@ -55,6 +55,14 @@ package struct Socket: ~Copyable {
     try set(.linger(milliseconds: lingerMilliseconds))
   }
 
+  /// Sets an option.
+  package borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
+
+  /// Sets the options in this order; stops at the first that is refused.
+  package borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
+    for option in options { try core.set(option) }
+  }
+
   /// Listens. The endpoint may end in `:*` (tcp) or be `ipc://*`: ``lastEndpoint()`` returns the one that was
   /// chosen.
   ///
@@ -110,11 +118,20 @@ package struct Socket: ~Copyable {
     try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try unsubscribe(UnsafeRawBufferPointer(bytes)) }
   }
 
+  /// Waits for this socket alone, in milliseconds; negative: no limit. See ``Poller/wait(timeoutMilliseconds:)``.
+  /// For tools and tests.
+  package borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
+    assert(isOnItsThread)
+    var poller = Poller()
+    _ = poller.add(self, for: interest)
+    return try poller.wait(timeoutMilliseconds: timeoutMilliseconds) > 0
+  }
+
   /// For assertions: whether the current thread made the socket.
   @usableFromInline var isOnItsThread: Bool { core.isOnItsThread }
 
   /// Throws `EEXIST` if a file that is not a socket is at the endpoint's path, since binding would remove it.
-  static func checkPath(of endpoint: String) throws(ZeroMQError) {
+  private static func checkPath(of endpoint: String) throws(ZeroMQError) {
     if let path = ipcPath(of: endpoint), isOccupiedByNonSocket(path) {
       throw ZeroMQError(code: ErrorName.exists, call: "zmq_bind", subject: endpoint)
     }

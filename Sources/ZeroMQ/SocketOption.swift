@@ -107,16 +107,6 @@ extension SocketOption.Setting {
   static func flag(_ number: Int32, _ on: Bool, _ name: String) -> Self { .int32(number, on ? 1 : 0, name) }
 }
 
-extension Socket {
-  /// Sets an option.
-  package borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
-
-  /// Sets the options in this order; stops at the first that is refused.
-  package borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
-    for option in options { try core.set(option) }
-  }
-}
-
 extension SocketCore {
   func set(_ option: SocketOption) throws(ZeroMQError) {
     for setting in option.settings {

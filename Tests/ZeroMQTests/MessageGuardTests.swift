@@ -50,7 +50,7 @@ import Testing
 
     private func listen() throws -> Socket {
       let router = try Socket(.router, in: context)
-      let isGuarded = try router.bind("tcp://127.0.0.1:*", guardedBy: bounds)
+      let isGuarded = try bounds.bind(router, to: "tcp://127.0.0.1:*")
       try #require(isGuarded)
       return router
     }
@@ -186,7 +186,7 @@ import Testing
     func reusedListener() throws {
       let guarded = try Socket(.router, in: context)
       let other = MessageGuard(maximumParts: 1, maximumBytes: 1)
-      let isGuarded = try guarded.bind("tcp://127.0.0.1:*", guardedBy: other)
+      let isGuarded = try other.bind(guarded, to: "tcp://127.0.0.1:*")
       try #require(isGuarded)
       try guarded.unbind(try guarded.lastEndpoint())
       // One of them gets the descriptor that has become free.

@@ -29,7 +29,7 @@ final class HubLoop {
     case again
   }
 
-  var addresses: [HubAddress] { transport.addresses }
+  var addresses: [HubAddress] { transport.sockets.addresses }
 
   init(configuration: Hub.Configuration, mailbox: HubMailbox, log: Logger) throws(HubError) {
     self.configuration = configuration
@@ -42,13 +42,13 @@ final class HubLoop {
       throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
     }
     do throws(ZeroMQError) {
-      transport = try ZeroMQTransport(limits: configuration.limits)
+      transport = try ZeroMQTransport(configuration.limits)
     } catch {
       throw .system("Cannot create the hub's sockets: \(error)")
     }
     for address in configuration.listen { try transport.listen(address) }
     log.report(transport)
-    let opened = try HubLoop.open(configuration, at: transport.addresses.first)
+    let opened = try HubLoop.open(configuration, at: transport.sockets.addresses.first)
     let store = opened.store
     logFile = opened.logFile
     var settings = HubMachineConfiguration()
@@ -57,7 +57,7 @@ final class HubLoop {
     settings.leaseMilliseconds = UInt32(clamping: configuration.lease.wholeMilliseconds)
     settings.name = configuration.name
     settings.durability = store.durability
-    settings.endpoints = transport.bound
+    settings.endpoints = transport.sockets.endpoints
     settings.recovery = configuration.isRecoveryOn
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
@@ -79,7 +79,7 @@ final class HubLoop {
     log.info(
       "listening",
       metadata: [
-        "addresses": "\(transport.addresses.map(\.description).joined(separator: ", "))",
+        "addresses": "\(transport.sockets.addresses.map(\.description).joined(separator: ", "))",
         "durability": "\(store.durability)", "epoch": "\(birth.epoch)", "tail": "\(store.tail)",
         "store": "\(store.status.path ?? "memory")",
       ])

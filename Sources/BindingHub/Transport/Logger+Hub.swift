@@ -26,8 +26,8 @@ extension Logger {
 
   /// Logs the warnings about a new transport.
   func report(_ transport: ZeroMQTransport) {
-    guard !transport.addresses.isEmpty else { return }
-    if !transport.isGuarded {
+    guard !transport.sockets.addresses.isEmpty else { return }
+    if !transport.sockets.isGuarded {
       warning("the size of multipart messages is not limited on this system: only trusted clients may connect")
     }
     if OpenFiles.limit < OpenFiles.plenty {

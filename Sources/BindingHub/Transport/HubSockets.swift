@@ -1,0 +1,162 @@
+import BindingProtocol
+import ZeroMQ
+
+/// The hub's two sockets, and the addresses at which they listen.
+struct HubSockets: ~Copyable {
+  /// Receives requests, and sends what concerns one connection.
+  let router: Socket
+  /// Publishes, and receives subscriptions.
+  let xpub: Socket
+  private let requestGuard: MessageGuard
+  private let publishGuard: MessageGuard
+  /// Whether every incoming message is bounded before libzmq has collected it.
+  private(set) var isGuarded = true
+  private(set) var endpoints: [HubEndpoint] = []
+  private(set) var addresses: [HubAddress] = []
+  private var locks: [LockedSocketPath] = []
+
+  /// The most frames of a message that is still read, and then refused: a valid message has one.
+  private static let maxParts = 16
+  /// The most bytes of a message to the publish port, which gets subscriptions of a few bytes.
+  private static let maxSubscriptionBytes = 512
+  /// The published messages that may wait for one subscriber before it loses some; a gap is cheaper than stale
+  /// updates.
+  private static let publishHighWaterMark = 256
+
+  init(_ limits: Limits) throws(ZeroMQError) {
+    // One I/O thread: the guards require it.
+    let context = try Context(ioThreads: 1, maximumSockets: 16)
+    let router = try Socket(.router, in: context)
+    let xpub = try Socket(.xpub, in: context)
+    // Peers detect a dead hub by heartbeats, and the hub a dead peer by its lease. ZeroMQ's heartbeats only free
+    // what is left of such a connection, and must stay cheap for thousands.
+    let common: [SocketOption] = [
+      .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 5_000, timeoutMilliseconds: 10_000),
+    ]
+    try router.set(
+      common + [
+        .maximumMessageSize(bytes: limits.maxFrameBytes), .sendHighWaterMark(messages: 1_000),
+        .receiveHighWaterMark(messages: 10_000),
+      ])
+    try xpub.set(
+      common + [
+        .maximumMessageSize(bytes: HubSockets.maxSubscriptionBytes),
+        .sendHighWaterMark(messages: HubSockets.publishHighWaterMark),
+        .receiveHighWaterMark(messages: 0),
+      ])
+    self.router = router
+    self.xpub = xpub
+    requestGuard = MessageGuard(maximumParts: HubSockets.maxParts, maximumBytes: limits.maxFrameBytes)
+    publishGuard = MessageGuard(maximumParts: HubSockets.maxParts, maximumBytes: HubSockets.maxSubscriptionBytes)
+  }
+
+  /// Connections closed on arrival, because hardly any file descriptors were left.
+  var refusedConnections: UInt64 { requestGuard.refusedConnections + publishGuard.refusedConnections }
+  /// Connections ended in the middle of a message with too many or too long parts.
+  var cutConnections: UInt64 { requestGuard.cutConnections + publishGuard.cutConnections }
+
+  /// Binds both sockets for an address.
+  mutating func listen(_ address: HubAddress) throws(HubError) {
+    switch address.transport {
+    case .ipc: try listenIPC(address)
+    case .tcp: try listenTCP(address)
+    }
+  }
+
+  /// The most bytes of a Unix-domain socket's path, without the terminating zero.
+  private static let maxPathBytes = 107
+  private static let publishSuffix = ".pub"
+
+  private mutating func listenIPC(_ address: HubAddress) throws(HubError) {
+    let publish = address.hostOrPath + HubSockets.publishSuffix
+    guard publish.utf8.count <= HubSockets.maxPathBytes else {
+      throw .cannotListen(
+        address: address.description,
+        problem:
+          "a socket's path has at most \(HubSockets.maxPathBytes) bytes, and that of the publishing socket, "
+          + "\(publish), has \(publish.utf8.count). Choose a shorter path")
+    }
+    let socketPath = try LockedSocketPath(address, neighbours: [publish])
+    let isRouterGuarded = try HubSockets.bind(router, at: address.description, requestGuard, for: address)
+    let isXPubGuarded = try HubSockets.bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
+    isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
+    locks.append(socketPath)
+    endpoints.append(HubEndpoint(request: "ipc:\(address.hostOrPath)", publish: "ipc:\(publish)"))
+    addresses.append(address)
+  }
+
+  private mutating func listenTCP(_ address: HubAddress) throws(HubError) {
+    let port = address.port ?? 0
+    guard port < 65_535 else {
+      throw .cannotListen(
+        address: address.description,
+        problem: "a hub publishes at the next port, and 65535 is the last. Choose a lower port")
+    }
+    if address.hostOrPath.hasPrefix("[") {
+      do throws(ZeroMQError) {
+        try router.set([.ipv6(true)])
+        try xpub.set([.ipv6(true)])
+      } catch {
+        throw .cannotListen(address: address.description, problem: "\(error)")
+      }
+    }
+    let host = "tcp://\(address.hostOrPath):"
+    let isRouterGuarded = try HubSockets.bind(
+      router, at: host + HubSockets.port(port), requestGuard, for: address, port)
+    let request = try HubSockets.bound(router, address)
+    // Port 0 asks the system for two free ports; a given port has the next one for publishing.
+    let next = port == 0 ? 0 : port + 1
+    let isXPubGuarded = try HubSockets.bind(xpub, at: host + HubSockets.port(next), publishGuard, for: address, next)
+    let publish = try HubSockets.bound(xpub, address)
+    isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
+    endpoints.append(HubEndpoint(request: request.endpointName, publish: publish.endpointName))
+    addresses.append(request)
+  }
+
+  /// - Returns: whether the guard works.
+  private static func bind(
+    _ socket: borrowing Socket, at endpoint: String, _ messages: MessageGuard, for address: HubAddress,
+    _ port: Int? = nil
+  ) throws(HubError) -> Bool {
+    do throws(ZeroMQError) {
+      return try messages.bind(socket, to: endpoint)
+    } catch {
+      guard error.name == "EADDRINUSE", let port else {
+        throw .cannotListen(address: address.description, problem: error.problem)
+      }
+      let isHub = isHub(at: HubAddress(tcp: address.hostOrPath, port: port))
+      if isHub, port == address.port { throw .addressInUse(address: address.description, process: nil) }
+      throw .portInUse(address: address.description, port: port, byHub: isHub)
+    }
+  }
+
+  /// Whether the process at the port answers like a hub.
+  private static func isHub(at address: HubAddress) -> Bool {
+    guard let inquiry = HubInquiry(to: address) else { return false }
+    return inquiry.ask(.ping(Ping(token: 1)), timeout: .milliseconds(500)) != nil
+  }
+
+  private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }
+
+  /// The address to which a socket was bound, with the port that the system picked.
+  private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(HubError) -> HubAddress {
+    do throws(ZeroMQError) {
+      let endpoint = try socket.lastEndpoint()
+      let port = endpoint.lastIndex(of: ":").flatMap { Int(endpoint[endpoint.index(after: $0)...]) }
+      return HubAddress(tcp: address.hostOrPath, port: port ?? 0)
+    } catch {
+      throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+}
+
+extension ZeroMQError {
+  /// The problem with its remedy. For a name, or an address of another machine, libzmq says "try again".
+  fileprivate var problem: String {
+    switch name {
+    case "EAGAIN", "ENODEV", "EADDRNOTAVAIL":
+      "this machine has no such address. Use one of its numeric addresses, such as 127.0.0.1"
+    default: "\(self)"
+    }
+  }
+}

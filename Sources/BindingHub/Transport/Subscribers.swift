@@ -1,0 +1,86 @@
+import BindingProtocol
+import ZeroMQ
+
+/// The subscribers of the publishing socket, by the file descriptors of their connections.
+struct Subscribers {
+  private struct Subscriber {
+    let id: SubscriberID
+    var sessionTopics: Set<[UInt8]> = []
+    var subscriptions = 0
+  }
+
+  private var subscribers: [Int32: Subscriber] = [:]
+  private var descriptors: [SubscriberID: Int32] = [:]
+  private var bySessionTopic: [[UInt8]: Int32] = [:]
+  private var lastID: SubscriberID = 0
+  /// The most subscriptions of one connection: its models, and room for session topics and the heartbeat.
+  private let quota: Int
+
+  init(_ limits: Limits) { quota = limits.maxTopics + 256 }
+
+  mutating func subscribed(
+    _ topic: UnsafeRawBufferPointer, _ descriptor: Int32?, _ machine: inout HubMachine,
+    _ counters: inout TransportCounters, time: HubTime, into output: inout HubOutput
+  ) {
+    guard let descriptor else { return }
+    var subscriber = subscribers[descriptor] ?? fresh(descriptor)
+    subscriber.subscriptions += 1
+    if subscriber.subscriptions > quota {
+      if subscriber.subscriptions == quota + 1 { Subscribers.cut(descriptor, &counters) }
+      subscribers[descriptor] = subscriber
+      return
+    }
+    if case .session = Topics.subscription(topic) {
+      let name = Array(topic)
+      // The file descriptor of a closed connection may have been reused; a session topic is always a connection's
+      // first.
+      if let earlier = bySessionTopic[name], earlier != descriptor { subscribers[earlier]?.sessionTopics.remove(name) }
+      if subscriber.sessionTopics.isEmpty, subscriber.subscriptions > 1 {
+        forget(descriptor)
+        subscriber = fresh(descriptor)
+        subscriber.subscriptions = 1
+      }
+      subscriber.sessionTopics.insert(name)
+      bySessionTopic[name] = descriptor
+    }
+    subscribers[descriptor] = subscriber
+    machine.subscribed(topic, by: subscriber.id, time: time, into: &output)
+  }
+
+  mutating func unsubscribed(
+    _ topic: UnsafeRawBufferPointer, _ descriptor: Int32?, _ machine: inout HubMachine, time: HubTime,
+    into output: inout HubOutput
+  ) {
+    if case .session = Topics.subscription(topic) {
+      let name = Array(topic)
+      guard let owner = bySessionTopic.removeValue(forKey: name), var subscriber = subscribers[owner] else { return }
+      machine.unsubscribed(topic, by: subscriber.id, time: time, into: &output)
+      subscriber.sessionTopics.remove(name)
+      subscribers[owner] = subscriber
+      if subscriber.sessionTopics.isEmpty { forget(owner) }
+    } else if let descriptor, let subscriber = subscribers[descriptor] {
+      subscribers[descriptor]?.subscriptions -= 1
+      machine.unsubscribed(topic, by: subscriber.id, time: time, into: &output)
+    }
+  }
+
+  /// Ends a subscriber's connection.
+  func cut(_ subscriber: SubscriberID, _ counters: inout TransportCounters) {
+    if let descriptor = descriptors[subscriber] { Subscribers.cut(descriptor, &counters) }
+  }
+
+  private static func cut(_ descriptor: Int32, _ counters: inout TransportCounters) {
+    counters.cutSubscribers += 1
+    ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
+  }
+
+  private mutating func fresh(_ descriptor: Int32) -> Subscriber {
+    lastID += 1
+    descriptors[lastID] = descriptor
+    return Subscriber(id: lastID)
+  }
+
+  private mutating func forget(_ descriptor: Int32) {
+    if let gone = subscribers.removeValue(forKey: descriptor) { descriptors[gone.id] = nil }
+  }
+}
