@@ -1,6 +1,4 @@
-import BindingHub
 import Foundation
-import GRDB
 
 /// Checks that the files of an open store are still the ones at their names, and are not truncated.
 ///
@@ -74,43 +72,5 @@ struct FileWatch {
     self.logBytes = logBytes
     guard FileID(StoreFiles.shared(of: path)) == shared else { return .beside(StoreFiles.shared(of: path)) }
     return nil
-  }
-}
-
-extension SQLiteStore {
-  /// Checks that the next start will find what is written.
-  /// - Throws: `gone`; the store must then not be used any more.
-  func look(atOnce: Bool = false) throws(StoreError) {
-    let now = ContinuousClock.now
-    guard atOnce || now >= watch.next else { return }
-    guard let loss = watch.look(now, checkpoints: checkpoints.ended) else { return }
-    switch loss {
-    case .database(let problem):
-      abandon()
-      throw StoreError(
-        "\(path) \(problem) while the hub had it open, so the hub acknowledges no more writes. If the file still "
-          + "exists elsewhere, move it back and restart the hub. Otherwise:  \(StoreError.recovery(of: path))", .gone)
-    case .beside(let file):
-      // The log's open file has no name any more. Closing merges it into the database.
-      let isKept = (try? close()) != nil
-      if !isKept { abandon() }
-      let cure =
-        isKept
-        ? "The store contains all of it: restart the hub."
-        : "Restart the hub: it begins a new epoch and recovers lost commits from peers."
-      throw StoreError("\(file) was deleted or replaced while the hub had it open. \(cure)", .gone)
-    case .logCut(let problem):
-      abandon()
-      throw StoreError(
-        "The write-ahead log was truncated while the hub had it open: \(problem). Restart the hub: it begins a new "
-          + "epoch and recovers lost commits from peers.", .gone)
-    }
-  }
-
-  /// Leaves the files as they are. Closing the connection would make SQLite remove, by name, whatever is there now.
-  private func abandon() {
-    try? RememberedLog(logID: logID, epoch: epoch, isTailLost: true).write(at: path)
-    for kept in [db, checkpoints.abandon()] { _ = Unmanaged.passRetained(kept) }
-    hasClosed = true
   }
 }

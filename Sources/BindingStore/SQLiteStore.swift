@@ -7,41 +7,13 @@ import GRDB
 /// which upkeep compacts older rows. It has one hub; a lock beside the file excludes a second. To be used by one
 /// thread at a time.
 package final class SQLiteStore: Store {
-  /// The current epoch of the log.
-  package private(set) var epoch: Epoch
-  /// The id of the log.
-  package let logID: LogID
-  /// How durably `append` stores.
-  package let durability: Durability
   /// What was known of the end of the log at its opening.
   package let tail: Tail
-  /// The path of the file.
-  package let path: String
-
-  let limits: StoreLimits
-  private(set) var clock: LogClock
-  let db: DatabaseQueue
-  private let lock: StoreLock
-  var metadata: StoreMetadata
-  /// The floor beyond all removed models.
-  package private(set) var floor = LogFloor.none
-  /// The floor in its table.
-  var storedFloor = LogFloor.none
-  var locations: [String: ModelLocation] = [:]
-  /// Snapshots of models that were removed since; upkeep drops them.
-  var orphans: [Snapshot] = []
-  /// The rows in the log: none, if `lastRow` is before `firstRow`.
-  var firstRow: Int64 = 1
-  var lastRow: Int64 = 0
-  /// Bytes of batches in the log.
-  var logBytes = 0
-  var snapshotBytes = 0
-  var isFull = false
-  var upkeepWork = UpkeepWork()
-  let checkpoints: Checkpoints
-  var watch: FileWatch
+  let database: StoreDatabase
+  let work: StoreUpkeep
+  private let index: StoreIndex
   private var writer = WireWriter(reserving: 65_536)
-  var hasClosed = false
+  private var isFull = false
 
   /// Opens the store, or makes it: a missing directory with mode 0700, the file with 0600.
   /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; a power
@@ -62,73 +34,65 @@ package final class SQLiteStore: Store {
     uptime: @escaping () -> UInt64 = LogClock.uptime(), wallTime: () -> UInt64
   ) throws(StoreError) {
     let opened = try OpenedStore(path: path, durability: durability, boot: boot, birth: birth)
-    (self.path, self.durability, self.limits) = (path, durability, limits)
-    (db, lock, metadata, tail, checkpoints) = (opened.db, opened.lock, opened.metadata, opened.tail, opened.checkpoints)
-    (logID, epoch) = (metadata.logID, metadata.epoch)
-    clock = LogClock(after: nil, isOwn: true, wall: 0, uptime: uptime)
-    watch = FileWatch(path)
-    let newest = try survey()
-    let own = opened.before.extent.flatMap { $0.time > 0 ? $0.time : nil }
-    clock = LogClock(
-      after: own.map { max($0, newest ?? 0) } ?? newest, isOwn: own != nil, wall: wallTime(), uptime: uptime)
-    watch.hasOpened()
-  }
-
-  /// Builds the index. Returns the newest time in the log; nil: it is empty.
-  private func survey() throws(StoreError) -> UInt64? {
-    try access { db in
-      for (name, snapshot) in try Snapshot.readAll(db, path: path) {
-        let location = ModelLocation(name)
-        (location.snapshot, location.record) = (snapshot, snapshot.record)
-        locations[name] = location
-        snapshotBytes += snapshot.bytes
-      }
-      guard locations.count == metadata.snapshots else {
-        throw StoreError.damaged(path, "table snapshot has \(locations.count) rows, not \(metadata.snapshots)")
-      }
-      storedFloor = try LogFloor.read(db, path: path)
-      floor = storedFloor
-      lastRow = 0
-      var newest: UInt64?
-      try LogRow.each(db, path: path) { row, time, bytes in
-        if lastRow == 0 { firstRow = row }
-        (lastRow, newest) = (row, max(newest ?? 0, time))
-        logBytes += bytes.count
-        try LogRow.batches(of: row, bytes, path: path) { batch, range in try enter(batch, row, range) }
-      }
-      return newest
-    }
-  }
-
-  /// Enters a batch of the log into the index.
-  private func enter(_ batch: Batch, _ row: Int64, _ range: Range<Int>) throws {
-    if batch.form == .removal { floor.raise(over: batch) }
-    let location = locations[batch.model] ?? ModelLocation(batch.model)
-    locations[batch.model] = location
-    guard batch.record > location.snapshot?.record ?? 0 else { return }
-    guard batch.record == location.record + 1 || location.record == 0 && floor.mayBegin(batch.record) else {
-      throw StoreError.damaged(
-        path, "row \(row) of table log has record \(batch.record) of \(batch.model) after record \(location.record)")
-    }
-    location.record = batch.record
-    guard batch.form != .removal else { return remove(location) }
-    location.uncompacted.append(
-      BatchLocation(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
-  }
-
-  /// Removes a model from the index; nothing in the log or an older snapshot counts for it any more.
-  private func remove(_ location: ModelLocation) {
-    if let snapshot = location.snapshot { orphans.append(snapshot) }
-    if locations[location.name] === location { locations[location.name] = nil }
-  }
-
-  /// Runs `body` with the database; its errors become `StoreError`.
-  func access<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+    tail = opened.tail
+    var watch = FileWatch(path)
     do {
-      return try db.writeWithoutTransaction(body)
+      index = try opened.db.writeWithoutTransaction { db in
+        try StoreIndex(db, snapshots: opened.metadata.snapshots, path: path)
+      }
     } catch {
       throw StoreError(error, in: path)
     }
+    let newest = index.newestTime
+    let own = opened.before.extent.flatMap { $0.time > 0 ? $0.time : nil }
+    let clock = LogClock(
+      after: own.map { max($0, newest ?? 0) } ?? newest, isOwn: own != nil, wall: wallTime(), uptime: uptime)
+    watch.hasOpened()
+    database = StoreDatabase(opened, path: path, durability: durability, clock: clock, watch: watch)
+    work = StoreUpkeep(database, index, limits)
+  }
+
+  /// Opens the store like `init`, after fulfilling a request to restore it that was left while it was closed. So a
+  /// hub that ends to have its store restored finds that done when it opens the store again.
+  package static func open(
+    path: String, durability: Durability, limits: StoreLimits = StoreLimits()
+  ) throws(StoreError) -> SQLiteStore {
+    if case .restore(let backup)? = AdminRequest.find(at: path) {
+      do throws(StoreError) {
+        try restore(backup: backup, to: path)
+        AdminRequest.withdraw(at: path)
+      } catch {
+        // The existing store is as good as before.
+        AdminRequest.refuse(at: path, error.description)
+      }
+    }
+    return try SQLiteStore(path: path, durability: durability, limits: limits)
+  }
+
+  /// Whether a hub has the store open.
+  package static func isInUse(_ path: String) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      _ = try StoreLock(path)
+      return false
+    } catch {
+      guard error.kind == .inUse else { throw error }
+      return true
+    }
+  }
+
+  /// The path of the file.
+  package var path: String { database.path }
+  /// The id of the log.
+  package var logID: LogID { database.metadata.logID }
+  /// The current epoch of the log.
+  package var epoch: Epoch { database.metadata.epoch }
+  /// How durably `append` stores.
+  package var durability: Durability { database.durability }
+  /// The floor beyond all removed models.
+  package var floor: LogFloor { index.floor }
+  /// The store's path and sizes.
+  package var status: StoreStatus {
+    StoreStatus(path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(index.logBytes), isFull: isFull)
   }
 
   // MARK: Appending
@@ -143,13 +107,13 @@ package final class SQLiteStore: Store {
     writer.removeAll()
     var start = 0
     for batch in batches {
-      let location = locations[batch.model] ?? ModelLocation(batch.model)
-      guard batch.record == location.record + 1 || location.record == 0 && floor.mayBegin(batch.record) else {
+      let location = index.location(of: batch.model)
+      guard index.mayFollow(batch, location) else {
         results.append(.moved(try missed(by: batch, location, accepted, batches: batches)))
         continue
       }
       let before = location.record
-      if before == 0 { locations[batch.model] = location }
+      if before == 0 { index.add(location) }
       if writer.count - start >= LogRow.maxBytes {
         rows.append(start..<writer.count)
         start = writer.count
@@ -157,23 +121,17 @@ package final class SQLiteStore: Store {
       let from = writer.count
       batch.write(to: &writer)
       location.record = batch.record
-      location.uncompacted.append(
-        BatchLocation(
-          row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
-          record: batch.record))
+      let row = index.lastRow + Int64(rows.count) + 1
+      location.uncompacted.append(BatchLocation(row, from - start..<writer.count - start, batch.record))
       accepted.append((location, before))
       results.append(.stored)
     }
     guard !accepted.isEmpty else { return results }
     rows.append(start..<writer.count)
     if try insert(rows) {
-      for batch in batches where batch.form == .removal {
-        guard let location = locations[batch.model], location.record == batch.record else { continue }
-        floor.raise(over: batch)
-        remove(location)
-      }
+      for batch in batches where batch.form == .removal { index.remove(with: batch) }
       // Writes into a file that is gone are lost, so they must not be acknowledged.
-      try look(atOnce: durability == .disk)
+      try database.look(atOnce: durability == .disk)
       return results
     }
     for (location, before) in accepted.reversed() {
@@ -185,29 +143,21 @@ package final class SQLiteStore: Store {
 
   /// - Returns: whether there was room for them.
   private func insert(_ rows: [Range<Int>]) throws(StoreError) -> Bool {
-    let (last, time) = (lastRow, clock.now)
-    do {
-      try db.writeWithoutTransaction { db in
-        try writer.withUnsafeBytes { bytes in
-          let insert = {
-            for (index, range) in rows.enumerated() {
-              let row = last + Int64(index) + 1
-              try LogRow.insert(db, row, time: time, UnsafeRawBufferPointer(rebasing: bytes[range]))
-            }
+    let (last, time) = (index.lastRow, database.clock.now)
+    isFull = try !database.write { db in
+      try writer.withUnsafeBytes { bytes in
+        let insert = {
+          for (index, range) in rows.enumerated() {
+            let row = last + Int64(index) + 1
+            try LogRow.insert(db, row, time: time, UnsafeRawBufferPointer(rebasing: bytes[range]))
           }
-          try db.write { rows.count == 1 ? try insert() : try db.transaction(insert) }
         }
+        if rows.count == 1 { try insert() } else { try db.transaction(insert) }
       }
-    } catch is NoRoom {
-      isFull = true
-      return false
-    } catch {
-      throw StoreError(error, in: path)
     }
-    lastRow += Int64(rows.count)
-    logBytes += writer.count
-    checkpoints.wrote(bytes: writer.count, at: clock.uptime())
-    isFull = false
+    guard !isFull else { return false }
+    index.appended(rows: rows.count, bytes: writer.count)
+    database.wrote(bytes: writer.count)
     return true
   }
 
@@ -221,7 +171,13 @@ package final class SQLiteStore: Store {
         "\(path): record \(batch.record) of \(batch.model) was decided, and the log has record \(location.record). "
           + "This is a bug of the hub: please report it.")
     }
-    let found = try recent(of: location, after: batch.record - 1)
+    var found: [Batch] = []
+    try database.access { db in
+      try location.each(db, path: path, after: batch.record - 1) { batch in
+        found.append(batch)
+        return true
+      }
+    }
     guard found.first?.record == batch.record else {
       throw StoreError(
         "\(path): the state of \(batch.model) after record \(batch.record - 1) is already compacted. Restart the hub.")
@@ -234,10 +190,10 @@ package final class SQLiteStore: Store {
   /// Passes all models to `each`, in the order of their ids.
   package func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
     var batches: [String: [Batch]] = [:]
-    try access { db in
+    try database.access { db in
       try LogRow.each(db, path: path) { row, _, bytes in
         try LogRow.batches(of: row, bytes, path: path) { batch, _ in
-          guard batch.record > locations[batch.model]?.snapshot?.record ?? 0 else { return }
+          guard batch.record > index.locations[batch.model]?.snapshot?.record ?? 0 else { return }
           if batch.form == .removal {
             batches[batch.model] = nil
           } else {
@@ -246,54 +202,48 @@ package final class SQLiteStore: Store {
         }
       }
     }
-    for (name, location) in locations.sorted(by: { $0.key < $1.key }) where location.record > 0 {
-      let chunks = try access { db in try location.snapshot?.allChunks(db, path: path) ?? [] }
+    for (name, location) in index.locations.sorted(by: { $0.key < $1.key }) where location.record > 0 {
+      let chunks = try database.access { db in try location.snapshot?.allChunks(db, path: path) ?? [] }
       try each(StoredModel(model: name, chunks: chunks, batches: batches.removeValue(forKey: name) ?? []))
     }
   }
 
   /// Loads one model; nil: the store has none of that id.
   package func load(_ model: String) throws(StoreError) -> StoredModel? {
-    guard let location = locations[model], location.record > 0 else { return nil }
-    return try access { db in
-      let chunks = try location.snapshot?.allChunks(db, path: path) ?? []
-      return StoredModel(model: model, chunks: chunks, batches: try uncompacted(db, of: location, after: 0))
-    }
+    guard let location = index.locations[model], location.record > 0 else { return nil }
+    return try database.access { db in try location.load(db, path: path) }
   }
 
-  // MARK: Epochs and closing
+  /// The batches with commits of a model after a version, in order, at most `limit`.
+  ///
+  /// If they no longer reach back that far, the first one's `previous` is greater than `version`.
+  package func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
+    guard let location = index.locations[model], limit > 0 else { return [] }
+    var batches: [Batch] = []
+    try database.access { db in
+      try location.each(db, path: path, after: 0) { batch in
+        if batch.version > version, !batch.body.isEmpty { batches.append(batch) }
+        return batches.count < limit
+      }
+    }
+    return batches
+  }
+
+  // MARK: Epochs, upkeep and closing
 
   /// Begins another epoch of the log. Returns once the disk has confirmed it.
-  package func start(_ epoch: Epoch) throws(StoreError) {
-    var next = metadata
-    next.epoch = epoch
-    try access { db in try db.synced(as: durability) { try next.write(db) } }
-    (metadata, self.epoch) = (next, epoch)
-    try RememberedLog(logID: logID, epoch: epoch).write(at: path)
-  }
-
-  /// Closes the store in order. It must not be used afterwards.
-  package func close() throws(StoreError) {
-    guard !hasClosed else { return }
-    hasClosed = true
-    checkpoints.finish()
-    var last = metadata
-    last.isClean = true
-    try access { db in
-      last.extent = try LogExtent.found(db, time: clock.now)
-      try db.synced(as: durability) { try last.write(db) }
-      _ = try? db.checkpoint(.truncate)
-    }
-    metadata = last
-    do { try db.close() } catch { throw StoreError(error, in: path) }
-  }
-
-  /// The store's path and sizes.
-  package var status: StoreStatus {
-    StoreStatus(
-      path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(logBytes), isFull: isFull)
-  }
+  package func start(_ epoch: Epoch) throws(StoreError) { try database.start(epoch) }
 
   /// Lets the next compactions forget these identities.
-  package func forget(_ tags: Set<Tag>) { upkeepWork.forget(tags) }
+  package func forget(_ tags: Set<Tag>) { work.forget(tags) }
+
+  /// Does one slice of background work.
+  /// - Returns: whether more work is due immediately.
+  package func upkeep() throws(StoreError) -> Bool { try work.run() }
+
+  /// Makes the next calls of `upkeep` compact everything and make the file as small as possible.
+  package func requestCompaction() { work.requests.requestCompaction() }
+
+  /// Closes the store in order. It must not be used afterwards.
+  package func close() throws(StoreError) { try database.close() }
 }

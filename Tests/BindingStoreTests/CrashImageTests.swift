@@ -163,7 +163,7 @@ private final class RecordedRun {
           // No writes for a while, so that more moments fall here.
           for _ in 0..<200 { storedisk_mark(Int64(acknowledged.count - 1)) }
         case .busy: break
-        case .slow: store.checkpoints.settle()
+        case .slow: store.database.checkpoints.settle()
         }
       }
       // While the store is open: SQLite removes its log when the last connection closes, but a power cut does not.

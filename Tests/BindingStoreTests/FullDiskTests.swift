@@ -47,7 +47,7 @@ struct FullDiskTests {
     #expect(store.status.logBytes > 0)
     #expect(try store.loadAll().map(\.batches) == before)
     storedisk_limit(bench.path, -1)
-    store.upkeepWork.pausedUntil = nil
+    store.work.pausedUntil = nil
     while try store.upkeep() {}
     #expect(try ModelCompactor(try #require(try store.load("lamp"))).record == 50)
     #expect(store.status.logBytes == 0)

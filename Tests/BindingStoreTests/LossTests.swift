@@ -112,12 +112,12 @@ struct LossTests {
         bench.uptime += 50
         try store.appendAll(bench.batch("m\(number % 7)", to: "\"\(String(repeating: "x", count: number * 5))\""))
         _ = try store.upkeep()
-        try store.look(atOnce: true)
+        try store.database.look(atOnce: true)
         if number % 150 == 0 {
           store.requestCompaction()
           while try store.upkeep() {}
-          store.checkpoints.settle()
-          try store.look(atOnce: true)
+          store.database.checkpoints.settle()
+          try store.database.look(atOnce: true)
         }
       }
       try store.close()

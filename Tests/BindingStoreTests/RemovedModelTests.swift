@@ -16,7 +16,7 @@ struct RemovedModelTests {
   private static func settle(_ store: SQLiteStore) throws { while try store.upkeep() {} }
 
   private static func rows(_ store: SQLiteStore) throws -> [Int] {
-    try store.access { db in
+    try store.database.access { db in
       try ["snapshot", "chunk", "history", "log"].map {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? -1
       }
@@ -141,7 +141,7 @@ struct RemovedModelTests {
     do {
       let store = try bench.open()
       try store.appendAll(bench.batch("lamp"))
-      try store.access { db in
+      try store.database.access { db in
         try db.execute(
           sql: "DROP TABLE floor; DELETE FROM grdb_migrations WHERE identifier = '3'; PRAGMA user_version = 2")
       }

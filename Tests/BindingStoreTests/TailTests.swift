@@ -49,7 +49,7 @@ struct TailTests {
       for number in 1...10 { try store.appendAll(bench.batch("m\(number)")) }
       bench.uptime += 10_000
       _ = try store.upkeep()
-      store.checkpoints.settle()
+      store.database.checkpoints.settle()
       for number in 11...20 { try store.appendAll(bench.batch("m\(number)")) }
       try bench.keepAsItIs()
     }

@@ -1,7 +1,5 @@
 package import BindingHub
-package import BindingProtocol
 import Foundation
-import GRDB
 
 /// Admin requests to the hub that has a store open: a file beside the store, for any user who may write there.
 ///
@@ -99,77 +97,5 @@ package enum AdminRequest: Sendable, Hashable {
   static func refuse(at path: String, _ reason: String) {
     try? Data(reason.utf8).write(to: URL(fileURLWithPath: refusal(of: path)), options: .atomic)
     withdraw(at: path)
-  }
-}
-
-extension SQLiteStore {
-  /// Whether a hub has the store open.
-  package static func isInUse(_ path: String) throws(StoreError) -> Bool {
-    do throws(StoreError) {
-      _ = try StoreLock(path)
-      return false
-    } catch {
-      guard error.kind == .inUse else { throw error }
-      return true
-    }
-  }
-
-  /// Opens the store like `init`, after fulfilling a request to restore it that was left while it was closed. So a
-  /// hub that ends to have its store restored finds that done when it opens the store again.
-  package static func open(
-    path: String, durability: Durability, limits: StoreLimits = StoreLimits()
-  ) throws(StoreError) -> SQLiteStore {
-    if case .restore(let backup)? = AdminRequest.find(at: path) {
-      do throws(StoreError) {
-        try restore(backup: backup, to: path)
-        AdminRequest.withdraw(at: path)
-      } catch {
-        // The existing store is as good as before.
-        AdminRequest.refuse(at: path, error.description)
-      }
-    }
-    return try SQLiteStore(path: path, durability: durability, limits: limits)
-  }
-
-  /// Handles a request left beside the store.
-  /// - Throws: `replaced`, with the store closed, when it is to be restored from a backup.
-  func lookForRequest(_ now: ContinuousClock.Instant) throws(StoreError) {
-    let isCompacted = upkeepWork.compaction == .done
-    guard isCompacted || now >= upkeepWork.looksForRequestAt else { return }
-    upkeepWork.looksForRequestAt = now + FileWatch.interval
-    if isCompacted { upkeepWork.compaction = .none }
-    switch AdminRequest.find(at: path) {
-    case nil: return
-    case .compact where isCompacted:
-      try cutLog()
-      let (before, after) = (upkeepWork.bytesBefore, StoreFiles.size(path))
-      AdminRequest.end(
-        "compacted \(upkeepWork.compactedModels) models, freed \(before - min(before, after)) bytes: "
-          + "\(before) → \(after)", at: path)
-    case .compact:
-      try cutLog()
-      (upkeepWork.bytesBefore, upkeepWork.compactedModels) = (StoreFiles.size(path), 0)
-      requestCompaction()
-    case .restore(let backup):
-      try close()
-      throw StoreError("\(path) is being restored from \(backup)", .replaced)
-    }
-  }
-  /// Brings the freed pages from the write-ahead log to the file, which then shrinks, and truncates the log.
-  ///
-  /// The log never becomes empty, because an empty log counts as lost. It restarts with one transaction, and is
-  /// truncated behind that.
-  private func cutLog() throws(StoreError) {
-    checkpoints.settle()
-    try access { db in
-      do {
-        try db.checkpoint(.restart)
-        try db.execute(sql: "PRAGMA journal_size_limit = 0")
-        defer { try? db.execute(sql: "PRAGMA journal_size_limit = \(OpenedStore.logBytesKept)") }
-        try db.synced(as: durability) { try metadata.write(db) }
-      } catch  where Checkpoints.mayFail(error) {}
-    }
-    checkpoints.recordEnded()
-    watch.hasCutLog()
   }
 }

@@ -1,0 +1,62 @@
+import BindingHub
+
+/// A requested compaction of everything, which also makes the file as small as possible, and the requests left
+/// beside the store (`AdminRequest`).
+struct RequestedCompaction {
+  private enum State {
+    case none, wanted, underWay
+  }
+
+  private var state = State.none
+  /// The file's size before the compaction, and the number of compacted models.
+  private var bytesBefore: UInt64 = 0
+  var compactedModels = 0
+  /// When to report its progress next.
+  private var reportsAt = ContinuousClock.now
+  /// When to look for requests next.
+  private var looksAt = ContinuousClock.now
+
+  var isUnderWay: Bool { state == .underWay }
+
+  mutating func requestCompaction() { if !isUnderWay { state = .wanted } }
+
+  /// Looks for a request between two works, ends the compaction under way and begins a wanted one.
+  /// - Throws: `replaced`, with the store closed, when it is to be restored from a backup.
+  mutating func look(at database: StoreDatabase, _ now: ContinuousClock.Instant) throws(StoreError) {
+    let isCompacted = isUnderWay
+    if isCompacted { state = .none }
+    if isCompacted || now >= looksAt {
+      looksAt = now + FileWatch.interval
+      try lookForRequest(database, isCompacted: isCompacted)
+    }
+    if state == .wanted { state = .underWay }
+  }
+
+  private mutating func lookForRequest(_ database: StoreDatabase, isCompacted: Bool) throws(StoreError) {
+    let path = database.path
+    switch AdminRequest.find(at: path) {
+    case nil: return
+    case .compact where isCompacted:
+      try database.cutLog()
+      let (before, after) = (bytesBefore, StoreFiles.size(path))
+      AdminRequest.end(
+        "compacted \(compactedModels) models, freed \(before - min(before, after)) bytes: \(before) → \(after)",
+        at: path)
+    case .compact:
+      try database.cutLog()
+      (bytesBefore, compactedModels) = (StoreFiles.size(path), 0)
+      requestCompaction()
+    case .restore(let backup):
+      try database.close()
+      throw StoreError("\(path) is being restored from \(backup)", .replaced)
+    }
+  }
+
+  /// Reports once a second how far a requested compaction is.
+  mutating func reportProgress(at path: String, _ now: ContinuousClock.Instant) {
+    guard isUnderWay, now >= reportsAt else { return }
+    reportsAt = now + .seconds(1)
+    guard AdminRequest.find(at: path) == .compact else { return }
+    AdminRequest.report("\(compactedModels) models folded", at: path)
+  }
+}
