@@ -59,7 +59,8 @@ public final class WebGateway: Sendable {
       if let path = configuration.keyPath {
         try WebEntry(path: path, address: access.address, key: key, isOpen: !configuration.isTokenAsked).write()
       }
-      let router = RequestRouter(access: access, userPages: userPages, loop: loop)
+      let questions = HubQuestions(hub: hub, on: loop.loop, timeout: configuration.limits.reportTimeout)
+      let router = RequestRouter(access: access, userPages: userPages, loop: loop, questions: questions)
       loop.loop.execute { loop.start(router: router, listener: listener) }
       state.withLockedValue { state in
         state.group = group

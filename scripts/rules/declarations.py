@@ -20,12 +20,11 @@ RECORDS = {
 
 # Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
 STORED = {
-    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "ScalePeer": 17, "ThreadTurn": 21,
-    "Traffic": 24,
+    "BenchLedger": 18, "DerivedNode.State": 16, "ScalePeer": 17, "ThreadTurn": 21, "Traffic": 24,
 }
 EXTENDED = {
-    "Binding": 8, "Cell": 7, "Gateway": 4, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6,
-    "PeerRuntime.State": 6, "SharedModel": 12,
+    "Binding": 8, "Cell": 7, "Gateway": 4, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,
+    "SharedModel": 12,
 }
 
 _TYPE = re.compile(r"\b(struct|class|actor|enum|protocol|extension)\s+([A-Z][\w.]*)[^{}\n;]*(?:\n[^{};]*?)?\{")

@@ -46,7 +46,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       loop.counters.requests += 1
       if !isKnown, let access = loop.router?.access, access.isKnown(head.headers, now: WebEntry.now) {
         isKnown = true
-        loop.letIn(context.channel)
+        loop.connections.letIn(context.channel)
       }
       guard !HTTPConnection.hasBody(head) else {
         return send(.closing(.payloadTooLarge, "Requests with a body are not supported.", .body), head, context)

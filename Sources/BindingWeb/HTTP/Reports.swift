@@ -19,7 +19,7 @@ enum Reports {
       .object(list.map { .init($0.name, .unsigned($0.value)) })
     }
     return .object([
-      .init("isLive", .bool(loop.isLive)), .init("openConnections", .integer(Int64(loop.connections))),
+      .init("isLive", .bool(loop.isLive)), .init("openConnections", .integer(Int64(loop.connections.count))),
       .init("openPages", .integer(Int64(loop.openPages))), .init("gateway", object(loop.machineCounters.list)),
       .init("counters", object(loop.counters.list)),
       .init("refusals", object(loop.counters.refusals)),
@@ -31,7 +31,7 @@ enum Reports {
     var text = MetricsText()
     text.gauge("bindbus_hub_up", hub == nil ? 0 : 1)
     text.gauge("bindbus_web_live", loop.isLive ? 1 : 0)
-    text.gauge("bindbus_web_open_connections", UInt64(loop.connections))
+    text.gauge("bindbus_web_open_connections", UInt64(loop.connections.count))
     text.gauge("bindbus_web_pages", UInt64(loop.openPages))
     for (name, value) in loop.machineCounters.list {
       text.counter("bindbus_gateway_\(MetricsText.snake(name))_total", value)

@@ -8,6 +8,7 @@ struct RequestRouter {
   let access: AccessControl
   let userPages: UserPages?
   let loop: GatewayLoop
+  let questions: HubQuestions
 
   /// Answers, immediately or when the disk or the hub has answered; always on the event loop.
   func answer(_ head: HTTPRequestHead, at local: SocketAddress?, _ respond: @escaping (Answer) -> Void) {
@@ -32,8 +33,8 @@ struct RequestRouter {
         loop.isLive
           ? .plainText(.ok, "ok")
           : .plainText(.serviceUnavailable, "This gateway has no session with the hub yet. Try again."))
-    case .success(.status): loop.questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
-    case .success(.metrics): loop.questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
+    case .success(.status): questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
+    case .success(.metrics): questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
     }
   }
 

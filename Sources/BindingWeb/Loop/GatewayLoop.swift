@@ -7,36 +7,28 @@ import NIOCore
 final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is accessed on `loop` only
   let loop: any EventLoop
   let configuration: WebGateway.Configuration
-  let questions: HubQuestions
   var counters = WebCounters()
   var usedCodes = UsedCodes()
   private(set) var router: RequestRouter?
   /// How often the machine's actions have been carried out.
   private(set) var turns: UInt64 = 0
-  /// Connections that are open now.
-  private(set) var connections = 0
-  /// Open connections without token or session, by their order of arrival.
-  private var strangers: [UInt64: any Channel] = [:]
-  private var lastStranger: UInt64 = 0
+  let connections = OpenConnections()
 
-  private let hub: any InProcessTransport
+  private let hub: HubConnector
+  private let schedule: TurnSchedule
   private let log: Logger
   private var gateway: Gateway
   private var output = GatewayOutput()
   private var pages: [PageID: PageSocket] = [:]
   private var lastPage: UInt64 = 0
-  private var hubLink: HubLink?
-  private var opening: Scheduled<Void>?
-  private var alarm: (deadline: UInt64, task: Scheduled<Void>)?
-  private var isSettlingSoon = false
   private var hasEnded = false
 
   init(hub: any InProcessTransport, configuration: WebGateway.Configuration, log: Logger, on loop: any EventLoop) {
     self.loop = loop
-    self.hub = hub
+    self.hub = HubConnector(to: hub, on: loop)
     self.configuration = configuration
     self.log = log
-    questions = HubQuestions(hub: hub, on: loop, timeout: configuration.limits.reportTimeout)
+    schedule = TurnSchedule(on: loop)
     let identity = Identity(secret: .random(), name: configuration.name)
     gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }
@@ -58,6 +50,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
   /// Connects to the hub and starts accepting connections.
   func start(router: RequestRouter, listener: any Channel) {
     self.router = router
+    schedule.begin { self.settle() }
     settle()
     listener.setOption(.autoRead, value: true).whenSuccess { listener.read() }
   }
@@ -67,11 +60,9 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     gateway.bye(now: GatewayLoop.now, into: &output)
     carryOut()
     hasEnded = true
-    alarm?.task.cancel()
-    opening?.cancel()
-    questions.end()
-    hubLink?.close()
-    hubLink = nil
+    schedule.end()
+    router?.questions.end()
+    hub.close()
     router = nil
   }
 
@@ -79,28 +70,15 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
 
   /// Counts a connection while it is open; false if it exceeds the limit.
   func admitConnection(_ channel: any Channel) -> Bool {
-    if strangers.count >= configuration.limits.strangers, let oldest = strangers.keys.min() {
+    if let oldest = connections.removeOldestStranger(of: configuration.limits.strangers) {
       counters.count(.tooManyStrangers)
-      strangers.removeValue(forKey: oldest)?.close(promise: nil)
+      oldest.close(promise: nil)
     }
-    connections += 1
     counters.connections += 1
-    lastStranger += 1
-    let number = lastStranger
-    strangers[number] = channel
-    channel.closeFuture.whenComplete { _ in
-      self.connections -= 1
-      self.strangers[number] = nil
-    }
-    guard connections > configuration.limits.connections else { return true }
+    connections.add(channel)
+    guard connections.count > configuration.limits.connections else { return true }
     counters.count(.tooManyConnections)
     return false
-  }
-
-  /// Stops counting an authenticated connection among the unauthenticated ones.
-  func letIn(_ channel: any Channel) {
-    guard let number = strangers.first(where: { $0.value === channel })?.key else { return }
-    strangers[number] = nil
   }
 
   // MARK: Pages
@@ -112,13 +90,13 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     let page = PageID(lastPage)
     pages[page] = socket
     gateway.arrived(page, now: GatewayLoop.now, into: &output)
-    settleSoon()
+    schedule.takeTurnSoon()
     return page
   }
 
   func receive(_ text: UnsafeRawBufferPointer, from page: PageID) {
     gateway.receive(text, from: page, now: GatewayLoop.now, into: &output)
-    settleSoon()
+    schedule.takeTurnSoon()
   }
 
   func isFull(_ page: PageID) {
@@ -128,47 +106,30 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
 
   func hasRoom(_ page: PageID) {
     gateway.hasRoom(page, now: GatewayLoop.now, into: &output)
-    settleSoon()
+    schedule.takeTurnSoon()
   }
 
   func gone(_ page: PageID) {
     guard pages.removeValue(forKey: page) != nil else { return }
     gateway.gone(page, now: GatewayLoop.now, into: &output)
-    settleSoon()
+    schedule.takeTurnSoon()
   }
 
   // MARK: The hub
 
-  private func connect() {
-    guard !hasEnded else { return }
-    hubLink = HubLink(to: hub, on: loop) { hubLink in self.receive(from: hubLink) }
-    gateway.opened(now: GatewayLoop.now, into: &output)
-    settle()
-  }
-
-  private func receive(from hubLink: HubLink) {
-    guard hubLink === self.hubLink else { return }
-    let (frames, hasEnded) = hubLink.take()
-    let now = GatewayLoop.now
-    for frame in frames { frame.withUnsafeBytes { gateway.receive($0, now: now, into: &output) } }
-    if hasEnded {
-      self.hubLink = nil
-      gateway.lost(now: now, into: &output)
-    }
-    settle()
-  }
-
-  // MARK: Turns
-
-  /// Settles after all ready input of the sockets has been read.
-  private func settleSoon() {
-    guard !isSettlingSoon, !hasEnded else { return }
-    isSettlingSoon = true
-    loop.execute {
-      self.isSettlingSoon = false
+  private func open(after pause: UInt64) {
+    hub.open(after: pause) {
+      self.gateway.opened(now: GatewayLoop.now, into: &self.output)
+      self.settle()
+    } received: { frames, hasEnded in
+      let now = GatewayLoop.now
+      for frame in frames { frame.withUnsafeBytes { self.gateway.receive($0, now: now, into: &self.output) } }
+      if hasEnded { self.gateway.lost(now: now, into: &self.output) }
       self.settle()
     }
   }
+
+  // MARK: Turns
 
   private func settle() {
     guard !hasEnded else { return }
@@ -176,7 +137,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     gateway.tick(now: now, into: &output)
     gateway.finishDrain(now: now, into: &output)
     carryOut()
-    setAlarm()
+    schedule.takeTurn(at: gateway.nextDeadline)
   }
 
   private func carryOut() {
@@ -190,39 +151,14 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
         pages[page]?.send(text)
         sent.insert(page)
       case .end(let page, let code, let reason): pages.removeValue(forKey: page)?.end(code: code, reason: reason)
-      case .send(let frame): hubLink?.send(frame)
-      case .subscribe(let topic): hubLink?.subscribe(topic)
-      case .unsubscribe(let topic): hubLink?.unsubscribe(topic)
+      case .send(let frame): hub.link?.send(frame)
+      case .subscribe(let topic): hub.link?.subscribe(topic)
+      case .unsubscribe(let topic): hub.link?.unsubscribe(topic)
       case .open(let pause): open(after: pause)
       case .log(let text): log.debug("\(text)")
-      case .close: leaveHub()
+      case .close: hub.close()
       }
     }
     for page in sent { pages[page]?.flush() }
-  }
-
-  private func open(after pause: UInt64) {
-    leaveHub()
-    opening = loop.scheduleTask(in: .milliseconds(Int64(clamping: pause))) { self.connect() }
-  }
-
-  private func leaveHub() {
-    opening?.cancel()
-    hubLink?.close()
-    hubLink = nil
-  }
-
-  /// Schedules the machine's next deadline.
-  private func setAlarm() {
-    let deadline = gateway.nextDeadline
-    guard deadline != alarm?.deadline else { return }
-    alarm?.task.cancel()
-    alarm = nil
-    guard deadline < .max else { return }
-    let task = loop.scheduleTask(deadline: .uptimeNanoseconds(min(deadline, .max / 1_000_000) * 1_000_000)) {
-      self.alarm = nil
-      self.settle()
-    }
-    alarm = (deadline, task)
   }
 }

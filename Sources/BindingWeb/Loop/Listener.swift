@@ -78,7 +78,7 @@ enum Listener {
         guard let router = loop.router, router.opensSocket(head, at: channel.localAddress) else {
           return channel.eventLoop.makeSucceededFuture(nil)
         }
-        loop.letIn(channel)
+        loop.connections.letIn(channel)
         let renewal = router.renewal(for: head).map { [($0.name, $0.value)] } ?? []
         return channel.eventLoop.makeSucceededFuture(HTTPHeaders(renewal))
       },
