@@ -23,7 +23,7 @@ STORED = {
     "BenchLedger": 18, "DerivedNode.State": 16, "ScalePeer": 17, "ThreadTurn": 21, "Traffic": 24,
 }
 EXTENDED = {
-    "Binding": 8, "Cell": 7, "Gateway": 4, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,
+    "Binding": 8, "Cell": 7, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,
     "SharedModel": 12,
 }
 

@@ -51,8 +51,106 @@ struct Feed: Sendable {
   private var indexByKey: [Key: Int] = [:]
   private var left = 0
 
+  // MARK: Pages
+
+  /// Adds a page.
+  /// - Returns: whether the hub must report, because the page is the only one.
+  mutating func join(_ page: PageID) -> Bool {
+    pages.insert(page)
+    guard pages.count == 1 else { return false }
+    hasBegun = false
+    return true
+  }
+
+  mutating func leave(_ page: PageID, _ models: inout FollowedModels, now: UInt64) {
+    guard pages.remove(page) != nil, pages.isEmpty else { return }
+    for model in followed.keys { unfollow(model, &models, now: now) }
+    self = Feed()
+  }
+
+  // MARK: Followed models
+
+  /// Follows the models that have changed since the last report. The catch-up then shows which fields changed.
+  mutating func look(at report: JSON, _ models: inout FollowedModels, now: UInt64) {
+    guard !pages.isEmpty else { return }
+    for entry in report["models"]?.elements ?? [] {
+      guard let id = entry["model"]?.string, let version = entry["version"]?.int64.flatMap({ Version(exactly: $0) })
+      else { continue }
+      let sent = versions[id]
+      guard hasBegun else {
+        versions[id] = (0, version)
+        continue
+      }
+      if sent?.version != version, followed[id] == nil { follow(id, &models, now: now) }
+    }
+    hasBegun = true
+    for (id, changed) in followed where now >= changed + Feed.idleMilliseconds { unfollow(id, &models, now: now) }
+  }
+
+  private mutating func follow(_ id: String, _ models: inout FollowedModels, now: UInt64) {
+    if followed.count >= Feed.maxModels {
+      guard let oldest = followed.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), now >= oldest.value + 2_000
+      else { return }
+      unfollow(oldest.key, &models, now: now)
+    }
+    let isThere = models.rooms[id] != nil
+    guard isThere || models.makeRoom(&followed, now: now) else { return }
+    followed[id] = now
+    models.rooms[id, default: Room()].emptySince = nil
+    models.join(id, now: now)
+    if isThere, models.session.isCurrent(id) { catchUp(id, models.session) }
+  }
+
+  private mutating func unfollow(_ id: String, _ models: inout FollowedModels, now: UInt64) {
+    followed[id] = nil
+    if models.rooms[id]?.pages.isEmpty == true { models.rooms[id]?.emptySince = now }
+  }
+
+  // MARK: Lines
+
+  /// Adds an update of a followed model.
+  mutating func add(_ update: ModelUpdate, from session: Session, now: UInt64) {
+    let model = update.model
+    guard followed[model] != nil, update.cause != .detached else { return }
+    guard case .commits = update.cause, update.coalesced == 0, let first = update.commits.first,
+      let sent = versions[model], sent.version + 1 >= first.version, sent.epoch == 0 || sent.epoch == update.epoch
+    else { return catchUp(model, session) }
+    followed[model] = now
+    var values: [String: FieldValue?] = [:]
+    for change in update.changes { values[change.field] = .some(change.old) }
+    for commit in update.commits where commit.version > sent.version {
+      // A field whose shown value did not change was set to the value it had.
+      let changes = commit.changes.map { change in
+        Change(
+          field: change.field, version: commit.version, from: values[change.field] ?? change.value, to: change.value,
+          isKnown: true)
+      }
+      for change in commit.changes { values[change.field] = .some(change.value) }
+      add(changes, to: model, by: commit.origin, epoch: update.epoch, version: commit.version, time: commit.time)
+    }
+    versions[model] = (update.epoch, update.version)
+  }
+
+  /// Adds the changes since the last sent version that the fields' own versions show, one line per writer.
+  private mutating func catchUp(_ model: String, _ session: Session) {
+    let (epoch, version) = session.version(of: model)
+    let sent = versions[model] ?? (0, 0)
+    versions[model] = (epoch, version)
+    // Versions of an earlier epoch cannot be compared with those of this one.
+    guard version > sent.version, sent.epoch == 0 || sent.epoch == epoch else { return }
+    var counted: Set<Version> = []
+    for field in session.committed(model, after: sent.version).sorted(by: {
+      ($0.version, $0.name) < ($1.version, $1.name)
+    }) {
+      let change = Change(field: field.name, version: field.version, from: nil, to: field.value, isKnown: false)
+      add(
+        [change], to: model, by: field.origin, epoch: epoch, version: field.version, time: field.time,
+        count: counted.insert(field.version).inserted ? 1 : 0)
+    }
+  }
+
   /// Adds commits to the line of their writer.
-  mutating func add(
+  private mutating func add(
     _ changes: [Change], to model: String, by origin: Origin, epoch: Epoch, version: Version, time: UInt64,
     count: Int = 1
   ) {

@@ -7,7 +7,7 @@ extension Gateway {
   package mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout GatewayOutput) {
     guard let page = page(ofFrame: frame) else {
       notice(frame, now: now, &output)
-      reader.receive(frame, now: now, into: &wanted)
+      models.session.receive(frame, now: now, into: &models.effects)
       return
     }
     guard let (header, message) = try? HubMessage.decode(frame) else {
@@ -48,8 +48,8 @@ extension Gateway {
       for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.isLive && !record.isBusy {
         sendText(to: page, text, &output)
       }
-      if rooms[OwnModel.id]?.pages.isEmpty == false || !feed.pages.isEmpty {
-        output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
+      if models.rooms[OwnModel.id]?.pages.isEmpty == false || !feed.pages.isEmpty {
+        askStatus(&output)
       }
     case .statusReport(let report): handle(report, now: now, &output)
     default: break
@@ -58,12 +58,12 @@ extension Gateway {
 
   private mutating func handle(_ report: StatusReport, now: UInt64, _ output: inout GatewayOutput) {
     guard let json = try? report.json.json, let members = json.members else { return }
-    look(at: json, now: now)
-    guard rooms[OwnModel.id]?.pages.isEmpty == false else { return }
+    feed.look(at: json, &models, now: now)
+    guard models.rooms[OwnModel.id]?.pages.isEmpty == false else { return }
     let web = counters.list.map { JSON.Member($0.name, .integer(Int64(clamping: $0.value))) }
     let more = [JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("web", .object(web))]
     let time = members.last { $0.name == "now" }?.value.int64.flatMap { UInt64(exactly: $0) } ?? 0
-    let origin = Origin(tag: .none, name: reader.welcome?.hub ?? "hub")
+    let origin = Origin(tag: .none, name: models.session.welcome?.hub ?? "hub")
     guard let commit = own.apply(members + more, from: origin, time: time) else { return }
     touched.insert(OwnModel.id)
     pass([commit], of: OwnModel.id, own.epoch, &output)
@@ -77,7 +77,7 @@ extension Gateway {
     pages[page]?.phase = .live
     pages[page]?.start = start
     pages[page]?.lastSentAt = now
-    sendText(to: page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
+    sendText(to: page, PageText.welcome(welcome, gateway: models.session.identity.tag), &output)
   }
 
   private mutating func handle(_ joined: Joined, _ page: PageID) {

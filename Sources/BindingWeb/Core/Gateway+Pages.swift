@@ -46,8 +46,8 @@ extension Gateway {
     case .hello: break
     case .join(let join): handle(join, page, now: now, &output)
     case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
-    case .joinFeed: joinFeed(page, &output)
-    case .leaveFeed: leaveFeed(page, now: now)
+    case .joinFeed: if feed.join(page) { askStatus(&output) }
+    case .leaveFeed: feed.leave(page, &models, now: now)
     case .leave(let model): leave(model, page, now: now, &output)
     case .leavePrefix(let prefix):
       pages[page]?.prefixes.remove(prefix)
@@ -75,12 +75,13 @@ extension Gateway {
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     // The last models are reserved for pages that have joined few, so that early pages cannot exclude later ones.
-    let isScarce = rooms.count - emptyRooms >= options.maxModels - options.reservedModels
+    let used = models.rooms.count - models.emptyCount
+    let isScarce = used >= options.maxModels - options.reservedModels
     let isGreedy = isScarce && (pages[page]?.joins.count ?? 0) >= options.reservedModelsPerPage
-    if rooms[id] == nil, isGreedy || !makesRoom(now: now) {
+    if models.rooms[id] == nil, isGreedy || !models.makeRoom(&feed.followed, now: now) {
       counters.joinsRefused += 1
       let words =
-        "the pages of this gateway have joined \(rooms.count - emptyRooms) models; the limit is \(options.maxModels), "
+        "the pages of this gateway have joined \(used) models; the limit is \(options.maxModels), "
         + "of which \(options.reservedModels) are reserved for pages with fewer than \(options.reservedModelsPerPage)"
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
@@ -88,18 +89,15 @@ extension Gateway {
     membership.topic = pages[page]?.joins[id]?.topic
     membership.lastDecided = pages[page]?.joins[id]?.lastDecided ?? 0
     pages[page]?.joins[id] = membership
-    rooms[id, default: Room()].pages.insert(page)
-    rooms[id]?.emptySince = nil
+    models.rooms[id, default: Room()].pages.insert(page)
+    models.rooms[id]?.emptySince = nil
     if id == OwnModel.id {
-      if own.version == 0 { output.add(.send(PeerMessage.status.encode(session: 0, start: 0))) }
+      if own.version == 0 { askStatus(&output) }
     } else {
-      reader.join(id, now: now, into: &wanted)
+      models.join(id, now: now)
     }
     touched.insert(id)
   }
-
-  /// The number of models without pages.
-  private var emptyRooms: Int { rooms.reduce(0) { $0 + ($1.value.pages.isEmpty ? 1 : 0) } }
 
   private mutating func leave(_ model: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard let membership = pages[page]?.joins.removeValue(forKey: model) else { return }
@@ -110,8 +108,9 @@ extension Gateway {
   }
 
   mutating func leaveRoom(_ model: String, _ page: PageID, now: UInt64) {
-    rooms[model]?.pages.remove(page)
-    if rooms[model]?.pages.isEmpty == true, feed.followed[model] == nil { rooms[model]?.emptySince = now }
+    models.rooms[model]?.pages.remove(page)
+    guard models.rooms[model]?.pages.isEmpty == true, feed.followed[model] == nil else { return }
+    models.rooms[model]?.emptySince = now
   }
 
   private mutating func joinPrefix(
@@ -125,7 +124,7 @@ extension Gateway {
     pages[page]?.prefixes.insert(prefix)
     if listings[prefix] == nil {
       listings[prefix] = Listing()
-      reader.joinPrefix(prefix, now: now, into: &wanted)
+      models.session.joinPrefix(prefix, now: now, into: &models.effects)
     }
     listings[prefix]?.pages.insert(page)
     guard let listing = listings[prefix], listing.isComplete else { return }

@@ -5,12 +5,12 @@ extension Gateway {
   /// Carries out the effects of the reading session, which keeps no outbox and makes no writes.
   mutating func settle(now: UInt64, _ output: inout GatewayOutput) {
     // Carrying out an effect may add more.
-    while !wanted.isEmpty {
-      let effects = wanted
-      wanted.removeAll()
+    while !models.effects.isEmpty {
+      let effects = models.effects
+      models.effects.removeAll()
       for action in effects.link { settle(action, now: now, &output) }
       for update in effects.updates {
-        addToFeed(update, now: now)
+        feed.add(update, from: models.session, now: now)
         handle(update, &output)
       }
       for event in effects.events { settle(event, now: now, &output) }
@@ -82,7 +82,7 @@ extension Gateway {
   private mutating func handle(_ update: ModelUpdate, _ output: inout GatewayOutput) {
     let model = update.model
     touched.insert(model)
-    guard let room = rooms[model] else { return }
+    guard let room = models.rooms[model] else { return }
     for commit in update.commits {
       if let page = byTag[commit.origin.tag] { raiseLastDecided(of: page, in: model, to: commit.number) }
     }
@@ -90,7 +90,7 @@ extension Gateway {
       return pass(update.commits, of: model, update.epoch, &output)
     }
     guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
-    if update.cause == .snapshot || update.cause == .detached { rooms[model]?.deltasFrom = update.version }
+    if update.cause == .snapshot || update.cause == .detached { models.rooms[model]?.deltasFrom = update.version }
     // A coalesced update may contain commits of pages; only the hub knows their last decided numbers (R5).
     for page in room.pages where pages[page]?.joins[model]?.isCurrent == true {
       pages[page]?.joins[model]?.progress = .waiting
@@ -100,7 +100,7 @@ extension Gateway {
   /// Sends commits to the pages at the preceding version; the other pages are caught up later.
   mutating func pass(_ commits: [CommitInfo], of model: String, _ epoch: Epoch, _ output: inout GatewayOutput) {
     // A followed model may have no pages left: then nothing is written.
-    guard let room = rooms[model], !room.pages.isEmpty, let first = commits.first, let last = commits.last,
+    guard let room = models.rooms[model], !room.pages.isEmpty, let first = commits.first, let last = commits.last,
       let text = PageText.commits(model, epoch, commits)
     else { return }
     for page in room.pages.sorted() {
@@ -116,8 +116,8 @@ extension Gateway {
 
   /// Advances every page in a model as far as possible.
   mutating func getOn(in model: String, now: UInt64, _ output: inout GatewayOutput) {
-    guard let room = rooms[model] else { return }
-    guard model == OwnModel.id ? own.version > 0 : reader.isCurrent(model) else { return }
+    guard let room = models.rooms[model] else { return }
+    guard model == OwnModel.id ? own.version > 0 : models.session.isCurrent(model) else { return }
     for page in room.pages.sorted() { getOn(page, in: model, now: now, &output) }
   }
 
@@ -130,13 +130,13 @@ extension Gateway {
     case .waiting:
       lastRequest += 1
       pages[page]?.joins[model]?.progress = .asked(request: lastRequest, at: now)
-      let (epoch, version) = reader.version(of: model)
+      let (epoch, version) = models.session.version(of: model)
       let join = Join(
         request: lastRequest, model: model, epoch: epoch, version: version, namesKnown: .max,
         unacknowledged: membership.unacknowledged)
       send(.join([join]), for: page, now: now, &output)
     case .answered(let epoch, let version):
-      let (here, known) = reader.version(of: model)
+      let (here, known) = models.session.version(of: model)
       guard here == epoch, known >= version else { return }
       pages[page]?.joins[model]?.progress = .current
       catchUp(page, in: model, &output)
@@ -147,10 +147,10 @@ extension Gateway {
 
   /// Sends a page the changes it is missing of a model, in one catch-up.
   private mutating func catchUp(_ page: PageID, in model: String, _ output: inout GatewayOutput) {
-    guard let record = pages[page], let room = rooms[model], let membership = record.joins[model],
+    guard let record = pages[page], let room = models.rooms[model], let membership = record.joins[model],
       membership.isCurrent, !record.isBusy
     else { return }
-    let (epoch, version) = model == OwnModel.id ? (own.epoch, own.version) : reader.version(of: model)
+    let (epoch, version) = model == OwnModel.id ? (own.epoch, own.version) : models.session.version(of: model)
     let isSameEpoch = membership.epoch == epoch && membership.version <= version
     guard membership.owesAnswer || !isSameEpoch || membership.version < version else { return }
     let isNothingMissing = isSameEpoch && membership.version == version || version == 0 && membership.version == 0
@@ -158,7 +158,7 @@ extension Gateway {
     let previous = isNothingMissing ? version : isDelta ? membership.version : 0
     let fields =
       isNothingMissing
-      ? [] : model == OwnModel.id ? own.committed(after: previous) : reader.committed(model, after: previous)
+      ? [] : model == OwnModel.id ? own.committed(after: previous) : models.session.committed(model, after: previous)
     counters.catchups += 1
     if !membership.owesAnswer { counters.coalescedCommits += version - min(previous, version) }
     let texts = PageText.catchup(

@@ -15,14 +15,11 @@ package struct Gateway: Sendable {
   /// What the gateway has done and refused.
   package internal(set) var counters = GatewayCounters()
 
-  /// The session that reads for all pages, and its pending actions.
-  var reader: Session
-  var wanted = PeerEffects()
+  var models: FollowedModels
   var generator: SeededGenerator
   var pages: [PageID: PageRecord] = [:]
   var bySession: [SessionID: PageID] = [:]
   var byTag: [Tag: PageID] = [:]
-  var rooms: [String: Room] = [:]
   var listings: [String: Listing] = [:]
   var own: OwnModel
   var feed = Feed()
@@ -40,27 +37,28 @@ package struct Gateway: Sendable {
     self.options = options
     generator = SeededGenerator(seed: seed)
     own = OwnModel(epoch: generator.nextNonZero() >> 1)
-    reader = Session(identity: identity, seed: generator.next(), now: now)
+    let session = Session(identity: identity, seed: generator.next(), now: now)
+    models = FollowedModels(session, limit: options.maxModels)
   }
 
   /// Whether the hub has welcomed the gateway.
-  package var isLive: Bool { reader.phase == .live }
+  package var isLive: Bool { models.session.phase == .live }
   /// The number of connected pages.
   package var pageCount: Int { pages.count }
   /// The number of models followed for pages.
-  package var modelCount: Int { rooms.count }
+  package var modelCount: Int { models.rooms.count }
 
   // MARK: The hub's connection
 
   /// Reports that the hub connection is open.
   package mutating func opened(now: UInt64, into output: inout GatewayOutput) {
-    reader.opened(now: now, into: &wanted)
+    models.session.opened(now: now, into: &models.effects)
     settle(now: now, &output)
   }
 
   /// Reports that the hub connection is lost.
   package mutating func lost(now: UInt64, into output: inout GatewayOutput) {
-    reader.lost(now: now, into: &wanted)
+    models.session.lost(now: now, into: &models.effects)
     settle(now: now, &output)
   }
 
@@ -69,7 +67,7 @@ package struct Gateway: Sendable {
     for page in pages.keys.sorted() {
       end(page, 1001, "the gateway is shutting down", now: now, &output, leaving: true)
     }
-    reader.bye(now: now, into: &wanted)
+    models.session.bye(now: now, into: &models.effects)
     settle(now: now, &output)
   }
 
@@ -101,7 +99,7 @@ package struct Gateway: Sendable {
     if let tag = record.hello?.identity.tag, byTag[tag] == page { byTag[tag] = nil }
     for model in record.joins.keys { leaveRoom(model, page, now: now) }
     for prefix in record.prefixes { listings[prefix]?.pages.remove(page) }
-    leaveFeed(page, now: now)
+    feed.leave(page, &models, now: now)
   }
 
   /// Ends a page's connection.
@@ -119,7 +117,7 @@ package struct Gateway: Sendable {
   /// Handles the consequences of all input since the last call.
   package mutating func finishDrain(now: UInt64, into output: inout GatewayOutput) {
     settle(now: now, &output)
-    reader.finishDrain(now: now, into: &wanted)
+    models.session.finishDrain(now: now, into: &models.effects)
     settle(now: now, &output)
     while let model = touched.popFirst() { getOn(in: model, now: now, &output) }
     settle(now: now, &output)
@@ -128,19 +126,19 @@ package struct Gateway: Sendable {
   /// The time at which `tick` is due.
   package var nextDeadline: UInt64 {
     if pages.values.contains(where: { !$0.queue.isEmpty && !$0.isFull }) { return 0 }
-    let own = pages.isEmpty && rooms.isEmpty ? UInt64.max : lastTick + 250
-    return min(reader.nextDeadline, own)
+    let own = pages.isEmpty && models.rooms.isEmpty ? UInt64.max : lastTick + 250
+    return min(models.session.nextDeadline, own)
   }
 
   /// Does everything that is due by now.
   package mutating func tick(now: UInt64, into output: inout GatewayOutput) {
-    reader.tick(now: now, into: &wanted)
+    models.session.tick(now: now, into: &models.effects)
     settle(now: now, &output)
     for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { goOn(page, &output) }
     guard now >= lastTick + 250 else { return }
     lastTick = now
     sendFeed(&output)
-    let lease = UInt64(reader.welcome?.leaseMilliseconds ?? 10_000)
+    let lease = UInt64(models.session.welcome?.leaseMilliseconds ?? 10_000)
     for (page, record) in pages.sorted(by: { $0.key < $1.key }) {
       switch record.phase {
       case .silent(let since) where now >= since + options.helloMilliseconds:
@@ -158,14 +156,10 @@ package struct Gateway: Sendable {
       default: break
       }
     }
-    for (model, room) in rooms {
-      guard let since = room.emptySince, now >= since + options.lingerMilliseconds else { continue }
-      rooms[model] = nil
-      if model != OwnModel.id { reader.leave(model, now: now, into: &wanted) }
-    }
+    models.leaveEmpty(after: options.lingerMilliseconds, now: now)
     for (prefix, listing) in listings where listing.pages.isEmpty {
       listings[prefix] = nil
-      reader.leavePrefix(prefix)
+      models.session.leavePrefix(prefix)
     }
   }
 
@@ -175,6 +169,20 @@ package struct Gateway: Sendable {
     guard let record = pages[page], record.session != 0 else { return }
     pages[page]?.lastSentAt = now
     output.add(.send(message.encode(session: record.session, start: record.start)))
+  }
+
+  /// Sends the feed's lines since the last send. A page that reads too slowly misses them.
+  private mutating func sendFeed(_ output: inout GatewayOutput) {
+    guard !feed.pages.isEmpty, let (lines, left) = feed.take() else { return }
+    let text = PageText.feed(lines, left: left)
+    for page in feed.pages.sorted() where pages[page]?.isLive == true && pages[page]?.isBusy == false {
+      sendText(to: page, text, &output)
+    }
+  }
+
+  /// Requests a report of the hub.
+  func askStatus(_ output: inout GatewayOutput) {
+    output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
   }
 
   mutating func sendText(to page: PageID, _ text: [UInt8], _ output: inout GatewayOutput) {
