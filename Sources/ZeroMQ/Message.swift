@@ -60,12 +60,6 @@ public import CZMQ
     return number >= 0 ? number : nil
   }
 
-  /// The network address (without port) of the peer that sent this message; nil where there is none, and empty or
-  /// nil for `ipc://`.
-  package var peerAddress: String? {
-    zmq_msg_gets(pointer, "Peer-Address").map { String(cString: $0) }
-  }
-
   private static func copy(_ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) -> UnsafeMutablePointer<zmq_msg_t> {
     let memory = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: 1)
     if zmq_msg_init_size(memory, bytes.count) != 0 {

@@ -25,8 +25,6 @@ package enum SocketOption: Equatable, Sendable {
   case linger(milliseconds: Int)
   /// The pause before reconnecting; nil: never reconnect.
   case reconnectInterval(milliseconds: Int?)
-  /// The longest pause if the pause doubles with each try; 0: the pause does not grow.
-  case reconnectIntervalMaximum(milliseconds: Int)
   /// The name by which a `router` at the other end knows this socket.
   case routingID(RoutingID)
   /// On a `router`: report when a message cannot reach its id, instead of silently dropping it.
@@ -36,23 +34,9 @@ package enum SocketOption: Equatable, Sendable {
   case routerHandover(Bool)
   /// On an `xpub`: report every subscription, including repeated ones.
   case xpubVerbose(Bool)
-  /// On an `xpub`: report every unsubscription, too.
-  case xpubVerboser(Bool)
-  /// On an `xpub` or `pub`: return ``SendOutcome/wouldBlock`` to the sender instead of dropping for a full
-  /// subscriber.
-  case xpubNoDrop(Bool)
   /// Connections that may wait to be accepted.
   case backlog(connections: Int)
-  /// Keep only the newest message. Not for messages of several frames.
-  case conflate(Bool)
   case ipv6(Bool)
-  /// The system's own keepalive on tcp; nil keeps the system's default of a number.
-  case tcpKeepalive(idleSeconds: Int?, intervalSeconds: Int?, count: Int?)
-  /// The system's send and receive buffers, per connection; negative: the system's default.
-  case systemBuffers(sendBytes: Int, receiveBytes: Int)
-  /// The next bind uses this socket, already bound and listening (passed by socket activation of the service
-  /// manager).
-  case useFileDescriptor(Int32)
 }
 
 extension SocketOption {
@@ -79,26 +63,12 @@ extension SocketOption {
     case .immediate(let on): [.flag(ZMQ_IMMEDIATE, on, "ZMQ_IMMEDIATE")]
     case .linger(let time): [.int32(ZMQ_LINGER, max(time, -1), "ZMQ_LINGER")]
     case .reconnectInterval(let time): [.int32(ZMQ_RECONNECT_IVL, time ?? -1, "ZMQ_RECONNECT_IVL")]
-    case .reconnectIntervalMaximum(let time): [.int32(ZMQ_RECONNECT_IVL_MAX, time, "ZMQ_RECONNECT_IVL_MAX")]
     case .routingID(let id): [.bytes(ZMQ_ROUTING_ID, id.bytes, "ZMQ_ROUTING_ID")]
     case .routerMandatory(let on): [.flag(ZMQ_ROUTER_MANDATORY, on, "ZMQ_ROUTER_MANDATORY")]
     case .routerHandover(let on): [.flag(ZMQ_ROUTER_HANDOVER, on, "ZMQ_ROUTER_HANDOVER")]
     case .xpubVerbose(let on): [.flag(ZMQ_XPUB_VERBOSE, on, "ZMQ_XPUB_VERBOSE")]
-    case .xpubVerboser(let on): [.flag(ZMQ_XPUB_VERBOSER, on, "ZMQ_XPUB_VERBOSER")]
-    case .xpubNoDrop(let on): [.flag(ZMQ_XPUB_NODROP, on, "ZMQ_XPUB_NODROP")]
     case .backlog(let connections): [.int32(ZMQ_BACKLOG, connections, "ZMQ_BACKLOG")]
-    case .conflate(let on): [.flag(ZMQ_CONFLATE, on, "ZMQ_CONFLATE")]
     case .ipv6(let on): [.flag(ZMQ_IPV6, on, "ZMQ_IPV6")]
-    case .tcpKeepalive(let idle, let interval, let count):
-      [
-        .flag(ZMQ_TCP_KEEPALIVE, true, "ZMQ_TCP_KEEPALIVE"),
-        .int32(ZMQ_TCP_KEEPALIVE_IDLE, idle ?? -1, "ZMQ_TCP_KEEPALIVE_IDLE"),
-        .int32(ZMQ_TCP_KEEPALIVE_INTVL, interval ?? -1, "ZMQ_TCP_KEEPALIVE_INTVL"),
-        .int32(ZMQ_TCP_KEEPALIVE_CNT, count ?? -1, "ZMQ_TCP_KEEPALIVE_CNT"),
-      ]
-    case .systemBuffers(let send, let receive):
-      [.int32(ZMQ_SNDBUF, max(send, -1), "ZMQ_SNDBUF"), .int32(ZMQ_RCVBUF, max(receive, -1), "ZMQ_RCVBUF")]
-    case .useFileDescriptor(let number): [.int32(ZMQ_USE_FD, Int(number), "ZMQ_USE_FD")]
     }
   }
 }

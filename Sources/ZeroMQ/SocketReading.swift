@@ -8,12 +8,12 @@ package enum SocketNumber: Equatable, Sendable {
   case heartbeatIntervalMilliseconds, heartbeatTimeoutMilliseconds, heartbeatTimeToLiveMilliseconds
   case handshakeIntervalMilliseconds, connectTimeoutMilliseconds
   /// 0 or 1.
-  case immediate, ipv6, tcpKeepalive
+  case immediate, ipv6
   /// -1: until done.
   case lingerMilliseconds
   /// -1: never reconnect.
   case reconnectIntervalMilliseconds
-  case reconnectIntervalMaximumMilliseconds, backlogConnections
+  case backlogConnections
 
   var number: Int32 {
     switch self {
@@ -27,10 +27,8 @@ package enum SocketNumber: Equatable, Sendable {
     case .connectTimeoutMilliseconds: ZMQ_CONNECT_TIMEOUT
     case .immediate: ZMQ_IMMEDIATE
     case .ipv6: ZMQ_IPV6
-    case .tcpKeepalive: ZMQ_TCP_KEEPALIVE
     case .lingerMilliseconds: ZMQ_LINGER
     case .reconnectIntervalMilliseconds: ZMQ_RECONNECT_IVL
-    case .reconnectIntervalMaximumMilliseconds: ZMQ_RECONNECT_IVL_MAX
     case .backlogConnections: ZMQ_BACKLOG
     }
   }
