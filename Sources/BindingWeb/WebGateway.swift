@@ -20,7 +20,7 @@ public final class WebGateway: Sendable {
     var listener: (any Channel)?
     var loop: GatewayLoop?
     var access: AccessControl?
-    /// Ends with the gateway; nobody sends anything.
+    /// Ends with the gateway; it carries no values.
     var running: AsyncStream<Never>.Continuation?
   }
   private let state = NIOLockedValueBox(State())

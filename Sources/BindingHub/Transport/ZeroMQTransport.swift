@@ -82,7 +82,7 @@ final class ZeroMQTransport {
       guard (try? sockets.xpub.receive(into: &message)) == true else { return }
       let bytes = message.unsafeBytes
       guard let verb = bytes.first, verb <= 1, !message.hasMore else {
-        // A SUB socket cannot send data; a stranger's PUB-like socket can.
+        // A SUB socket cannot send data; an unknown client's PUB-like socket can.
         try? sockets.xpub.discardRemainingFrames(after: &message)
         counters.rejectedMessages += 1
         continue

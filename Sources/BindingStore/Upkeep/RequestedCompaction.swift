@@ -57,6 +57,6 @@ struct RequestedCompaction {
     guard isUnderWay, now >= reportsAt else { return }
     reportsAt = now + .seconds(1)
     guard AdminRequest.find(at: path) == .compact else { return }
-    AdminRequest.report("\(compactedModels) models folded", at: path)
+    AdminRequest.report("\(compactedModels) models compacted", at: path)
   }
 }
