@@ -20,7 +20,7 @@ RECORDS = {
 
 # Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
 STORED = {
-    "BenchLedger": 18, "DerivedNode.State": 16, "ScalePeer": 17, "ThreadTurn": 21, "Traffic": 24,
+    "DerivedNode.State": 16, "ThreadTurn": 21, "Traffic": 24,
 }
 EXTENDED = {
     "Binding": 8, "Cell": 7, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,

@@ -5,7 +5,6 @@ import BindingPeer
 ///
 /// A value that a later one of its field supersedes counts as arrived when the later one arrives.
 struct BenchLedger {
-  let plan: BenchPlan
   /// The delays between the times when writes were due and when they began.
   private(set) var late = Latencies()
   private(set) var local = Latencies()
@@ -21,33 +20,28 @@ struct BenchLedger {
   /// superseded it.
   private(set) var coalesced = 0
   private(set) var firstProblem: String?
-  /// By field: the last written number, and the numbers superseded by a later write that is not yet committed.
+  /// By field: the last written number.
   private(set) var last: [Int?]
-  private var replaced: [[Int]]
-  /// By field: the last committed number.
-  private var newest: [Int?]
-  /// By field, the number last shown by the writer's own observer; by watching peer and field, the number last
-  /// shown there.
-  private var ownShown: [Int?]
-  private var shown: [[Int?]]
+  private var due: DueTimes
+  private var outcomes: FieldOutcomes
+  /// What the writer's own observer has shown, and what each watching peer has shown.
+  private var ownShown: ShownNumbers
+  private var shown: [ShownNumbers]
   /// Writes of which only one of two events has happened, the return of the call or the notification of the
   /// writer's own observer; with the time of that event.
   private var half: [Int: UInt64] = [:]
-  /// The time of the beginning, in nanoseconds; due times are relative to it.
-  private var beginning: UInt64 = 0
-  /// When the disconnected writer reconnected: from then on latencies count from here.
-  private var comeback: UInt64?
 
   init(_ plan: BenchPlan) {
-    self.plan = plan
-    let none: [Int?] = Array(repeating: nil, count: plan.profile.fields)
-    (last, ownShown, newest) = (none, none, none)
-    replaced = Array(repeating: [], count: none.count)
-    shown = Array(repeating: none, count: plan.peers)
+    let fields = plan.profile.fields
+    last = Array(repeating: nil, count: fields)
+    due = DueTimes(plan: plan)
+    outcomes = FieldOutcomes(fields: fields)
+    ownShown = ShownNumbers(fields: fields)
+    shown = Array(repeating: ownShown, count: plan.peers)
   }
 
-  mutating func begin(at now: UInt64) { beginning = now }
-  mutating func comeBack(at now: UInt64) { comeback = now }
+  mutating func begin(at now: UInt64) { due.beginning = now }
+  mutating func comeBack(at now: UInt64) { due.comeback = now }
 
   func field(of number: Int) -> Int { number % last.count }
   static func name(ofField field: Int) -> String { "f\(field)" }
@@ -56,7 +50,7 @@ struct BenchLedger {
   // MARK: The writer
 
   mutating func begun(_ number: Int, at now: UInt64) {
-    late.record(now - min(beginning + plan.due(number), now))
+    late.record(due.delay(of: number, at: now))
   }
 
   mutating func returned(_ number: Int, at now: UInt64) {
@@ -72,9 +66,7 @@ struct BenchLedger {
   }
 
   mutating func shownHere(_ number: Int, at now: UInt64) {
-    let field = field(of: number)
-    for earlier in numbers(after: ownShown[field], through: number) { meet(earlier, at: now) }
-    ownShown[field] = max(number, ownShown[field] ?? number)
+    for number in ownShown.advance(field(of: number), to: number) { meet(number, at: now) }
   }
 
   private mutating func meet(_ number: Int, at now: UInt64) {
@@ -82,8 +74,7 @@ struct BenchLedger {
       half[number] = now
       return
     }
-    let end = max(now, other)
-    local.record(end - min(beginning + plan.due(number), end))
+    local.record(due.delay(of: number, at: max(now, other)))
   }
 
   /// - Parameter isAway: whether the writer is disconnected and will be closed: then only superseded writes count.
@@ -91,16 +82,9 @@ struct BenchLedger {
     let field = field(of: number)
     switch outcome {
     case .committed, .unchanged:
-      newest[field] = max(number, newest[field] ?? number)
-      close(replaced[field].filter { $0 < number } + [number], at: now)
-      replaced[field].removeAll { $0 < number }
+      close(outcomes.commit(number, of: field), at: now)
     case .superseded:
-      // Outcomes arrive in any order.
-      if let newest = newest[field], newest > number {
-        close([number], at: now)
-      } else {
-        replaced[field].append(number)
-      }
+      close(outcomes.supersede(number, of: field), at: now)
     case .conflict, .refused, .expired, .unknown:
       if isAway { return }
       open -= 1
@@ -110,18 +94,15 @@ struct BenchLedger {
 
   private mutating func close(_ numbers: [Int], at now: UInt64) {
     open -= numbers.count
-    for number in numbers { committed.record(latency(of: number, at: now)) }
+    for number in numbers { committed.record(due.latency(of: number, at: now)) }
   }
 
   // MARK: The watching peers
 
   mutating func shown(_ number: Int, at now: UInt64, by peer: Int) {
-    let field = field(of: number)
-    let newNumbers = numbers(after: shown[peer][field], through: number)
-    guard !newNumbers.isEmpty else { return }
-    for earlier in newNumbers { seen.record(latency(of: earlier, at: now)) }
-    coalesced += newNumbers.count - 1
-    shown[peer][field] = number
+    let numbers = shown[peer].advance(field(of: number), to: number)
+    for number in numbers { seen.record(due.latency(of: number, at: now)) }
+    coalesced += max(0, numbers.count - 1)
   }
 
   /// The number of values that watching peers have not shown, nor a later one; the sum over all peers.
@@ -129,19 +110,71 @@ struct BenchLedger {
     var count = 0
     for (field, last) in last.enumerated() {
       guard let last else { continue }
-      for peer in shown { count += numbers(after: peer[field], through: last).count }
+      for peer in shown { count += peer.missing(field, through: last).count }
     }
     return count
   }
+}
 
-  /// The numbers of a field's writes in that range, without its lower bound.
-  private func numbers(after earlier: Int?, through number: Int) -> [Int] {
-    let step = last.count
-    return Array(stride(from: earlier.map { $0 + step } ?? number % step, through: number, by: step))
+/// When the writes of a plan were due.
+private struct DueTimes {
+  let plan: BenchPlan
+  /// The time of the beginning, in nanoseconds; due times are relative to it.
+  var beginning: UInt64 = 0
+  /// When the disconnected writer reconnected: from then on latencies count from here.
+  var comeback: UInt64?
+
+  /// The time since the write was due.
+  func delay(of number: Int, at now: UInt64) -> UInt64 { now - min(beginning + plan.due(number), now) }
+
+  /// The time since the write was due, or since the reconnect.
+  func latency(of number: Int, at now: UInt64) -> UInt64 {
+    comeback.map { now - min($0, now) } ?? delay(of: number, at: now)
+  }
+}
+
+/// Which writes of each field are committed, themselves or by a later write that superseded them.
+private struct FieldOutcomes {
+  /// By field: the last committed number.
+  private var newest: [Int?]
+  /// By field: the numbers superseded by a later write that is not yet committed.
+  private var replaced: [[Int]]
+
+  init(fields: Int) {
+    newest = Array(repeating: nil, count: fields)
+    replaced = Array(repeating: [], count: fields)
   }
 
-  private func latency(of number: Int, at now: UInt64) -> UInt64 {
-    let due = comeback ?? beginning + plan.due(number)
-    return now > due ? now - due : 0
+  /// - Returns: the numbers that are committed now.
+  mutating func commit(_ number: Int, of field: Int) -> [Int] {
+    newest[field] = max(number, newest[field] ?? number)
+    defer { replaced[field].removeAll { $0 < number } }
+    return replaced[field].filter { $0 < number } + [number]
+  }
+
+  /// - Returns: the number if a later one is already committed; outcomes arrive in any order.
+  mutating func supersede(_ number: Int, of field: Int) -> [Int] {
+    if let newest = newest[field], newest > number { return [number] }
+    replaced[field].append(number)
+    return []
+  }
+}
+
+/// The number of each field that an observer has shown last.
+private struct ShownNumbers {
+  private var last: [Int?]
+
+  init(fields: Int) { last = Array(repeating: nil, count: fields) }
+
+  /// The numbers of the field's writes after the shown one, through `number`.
+  func missing(_ field: Int, through number: Int) -> [Int] {
+    Array(stride(from: last[field].map { $0 + last.count } ?? field, through: number, by: last.count))
+  }
+
+  /// - Returns: the numbers that were missing through `number`.
+  mutating func advance(_ field: Int, to number: Int) -> [Int] {
+    let numbers = missing(field, through: number)
+    last[field] = max(number, last[field] ?? number)
+    return numbers
   }
 }
