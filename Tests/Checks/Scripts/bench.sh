@@ -20,6 +20,10 @@ answers 64 --rounds 0
 answers 64 --seconds nan
 answers 64 --only 'a case that there is not'
 BINDBUS_BIN=/nonexistent answers 72 --quick
+answers 0 instructions --help
+answers 64 instructions HEAD
+answers 64 instructions --seeds 0 HEAD HEAD
+if command -v valgrind >/dev/null && command -v strip >/dev/null; then answers 64 instructions HEAD 'no revision'; fi
 
 python3 - <<'PYTHON'
 import sys
@@ -57,6 +61,33 @@ plots = drawings(results, [fast])
 assert list(plots) == ["latency-20000.svg"]
 words = xml.dom.minidom.parseString(plots["latency-20000.svg"]).documentElement.toxml()
 assert "NATS core" in words and "microseconds" in words and "JetStream" not in words
+
+# A hub's function calls another of the protocol, which calls memcpy; so does the hub, for a third of its cost.
+import instructions
+profile = instructions.parsed("""
+fn=(1) $s10BindingHub3HubV4sendyyF
+0 100
+cfn=(2) $s15BindingProtocol10WireWriterV3u16yyF
+calls=1 0
+0 260
+cfn=(3) memcpy
+calls=1 0
+0 30
+fn=(2)
++3 200
+cfn=(3)
+calls=2 0
+* 60
+fn=(3)
+0 90
+""")
+sums = instructions.sums(profile)
+assert sums["BindingHub"] == (100, 130) and sums["BindingProtocol"] == (200, 260), sums
+profile_of_half = instructions.Profile({name: cost // 2 for name, cost in profile.own.items()}, profile.calls)
+lines, grown = instructions.report(profile_of_half, profile, 2)
+assert grown == ["BindingHub", "BindingProtocol"], grown
+assert "| BindingHub | 0.0 | 0.0 | +100.00 % | 0.0 | 0.0 | +100.00 % |" in lines, lines
+assert instructions.report(profile, profile_of_half, 2)[1] == []
 for case in ALL + SHORT:
     assert all(name in BY_NAME for name in case.contenders)
 for aim in AIMS:
