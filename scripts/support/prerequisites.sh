@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# What Bindbus needs from the machine and where it is. To be sourced by the scripts beside it; bash 3.2 or later.
-# Every function prints what it found, or prints nothing and returns 1.
+# Finds the tools and libraries that Bindbus needs. To be sourced by scripts; bash 3.2 or later.
+# Every function prints its result, or prints nothing and returns 1.
 
-# The words of these scripts go to stderr, so that stdout stays free for data.
+# Messages of the scripts go to stderr, because stdout is for data.
 log() { printf '%s\n' "$*" >&2; }
 
 # at_least 6.2 6.10.1: is the second version the first or a later one? Compares major and minor only.
@@ -21,7 +21,7 @@ swift_version() {
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
 
-# The folder that holds zmq.h, in the order in which compilers look.
+# The folder of zmq.h; searched in the order of compilers.
 libzmq_include() {
   local folder
   for folder in /usr/local/include /usr/include /opt/homebrew/include; do
@@ -49,7 +49,7 @@ libzmq_version() {
   [[ -n $major && -n $minor ]] && printf '%s.%s.%s\n' "$major" "$minor" "${patch:-0}"
 }
 
-# The folder that holds sqlite3.h, in the order in which compilers look. On macOS it comes with the compiler.
+# The folder of sqlite3.h; searched in the order of compilers. On macOS it comes with the compiler.
 sqlite_include() {
   local folder
   for folder in /usr/local/include /usr/include; do
@@ -80,8 +80,8 @@ sqlite_version() {
   return 1
 }
 
-# The first Python 3 that can import zmq. The first python3 in PATH need not be the system's, so it is tried, not
-# trusted. BINDBUS_PYTHON names one to try before all others; scripts/setup makes the last where pip must help.
+# The first Python 3 that can import zmq. BINDBUS_PYTHON is tried first, and last the environment that scripts/setup
+# creates with pip. The first python3 in PATH need not be the system's.
 python_with_zmq() {
   local checkout candidate found
   checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -94,8 +94,8 @@ python_with_zmq() {
   return 1
 }
 
-# A browser that can be driven without a screen. BINDBUS_CHROMIUM names one to try before all others; some systems have
-# a `chromium-browser` that only says where to get one, so each is asked for its version.
+# A browser that can run headless. BINDBUS_CHROMIUM is tried first. Each must report a version, because on some systems
+# `chromium-browser` only prints how to install it.
 chromium_path() {
   local candidate
   for candidate in "${BINDBUS_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
@@ -109,7 +109,7 @@ chromium_path() {
   return 1
 }
 
-# chromium_version PATH: the version that this browser tells.
+# chromium_version PATH: the version that this browser reports.
 chromium_version() {
   local words
   words=$("$1" --version 2>/dev/null) || return 1
@@ -117,7 +117,7 @@ chromium_version() {
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
 
-# The first Python 3 that can drive a browser; scripts/setup --browser makes the one of this checkout.
+# The first Python 3 that can import playwright; scripts/setup --browser creates that of this checkout.
 python_with_playwright() {
   local checkout candidate found
   checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

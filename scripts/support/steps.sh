@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Steps of a script: on a terminal one line that counts the time, elsewhere a line at the beginning of each and one at
-# its end. What a step prints goes into a file of its own, and is shown where the step fails. To be sourced in the
-# checkout's folder, after prerequisites.sh; bash 3.2 or later. `steps_total` is for the script to set.
+# Steps of a script: on a terminal one line with a running clock, elsewhere a line at the beginning and the end of each.
+# The output of a step goes to a file, and is printed if the step fails. To be sourced in the checkout's folder, after
+# prerequisites.sh; bash 3.2 or later. The script sets `steps_total`.
 
 steps_total=0
 steps_begun=0
@@ -9,14 +9,14 @@ steps_failed=()
 steps_folder=.build/steps
 steps_clock=''
 
-# A terminal on which a line can be written over; who asks for CI reads a file later.
+# Set on a terminal that can overwrite a line; CI stores the output in a file.
 steps_live=''
 if [[ -t 2 && ${TERM:-dumb} != dumb && -z ${CI-} ]]; then steps_live=yes; fi
 
 # 83 is 1:23.
 steps_time() { printf '%d:%02d' "$(($1 / 60))" "$(($1 % 60))"; }
 
-# Writes the line anew each second, until it is told to end or the script is gone.
+# Rewrites the line each second, until TERM or the end of the script.
 steps_count() {
   local started=$SECONDS sleeper=''
   trap 'if [[ -n $sleeper ]]; then kill "$sleeper" 2>/dev/null; fi; exit 0' TERM
@@ -28,7 +28,7 @@ steps_count() {
   done
 }
 
-# Takes the line away.
+# Removes the line.
 steps_quiet() {
   if [[ -z $steps_clock ]]; then return; fi
   kill -TERM "$steps_clock" 2>/dev/null || true
@@ -37,7 +37,7 @@ steps_quiet() {
   printf '\r\033[K' >&2
 }
 
-# step NAME COMMAND...: runs it, tells how long it took, remembers its name when it failed.
+# step NAME COMMAND...: runs the command, prints its duration, and records its name if it fails.
 step() {
   local name=$1 started=$SECONDS code=0 words log
   shift
@@ -63,20 +63,20 @@ step() {
   return "$code"
 }
 
-# What a step that failed has to say: lines that name a fault, and the last ones.
+# Prints the output of a failed step: lines with an error, and the last lines.
 steps_show() {
   if (($(wc -l <"$1") > 40)); then
     grep -aE 'recorded an issue|error: |FAILED' "$1" | cut -c 1-300 | head -n 20 >&2 || true
     log '…'
   fi
   tail -n 40 "$1" >&2
-  log "   all of it: $1"
+  log "   complete output: $1"
 }
 
-# Looks for what is needed, as a step; what it is about to install is said before.
+# Runs scripts/setup as a step; prints beforehand which tools it will install.
 step_setup() {
   local missing
   missing=$(scripts/setup --check "$@" 2>&1 | grep '^setup: missing: ') || missing=''
-  if [[ -n $missing ]]; then log "$missing; scripts/setup installs what it may (apt-get, brew, pip)"; fi
+  if [[ -n $missing ]]; then log "$missing; scripts/setup tries to install it (apt-get, brew, pip)"; fi
   step setup scripts/setup "$@"
 }
