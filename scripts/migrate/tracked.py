@@ -14,7 +14,7 @@ def git(*arguments: str) -> str:
 
 
 def texts(but: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Each tracked text with its path, but for the migrations, which name what was, and paths that begin so."""
+    """Each tracked text with its path, except migrations, which contain old names, and paths with these prefixes."""
     for path in git("ls-files").splitlines():
         if path.startswith(("scripts/migrate/", *but)):
             continue

@@ -35,4 +35,5 @@ ORDER = [
     "say",
     "tell",
     "errors",
+    "creation",
 ]

@@ -1,9 +1,11 @@
-"""How a table of a word is carried out.
+"""Applies the table of a word.
 
-A table is a module beside this one, named for its word, with a first line that says what becomes of it, and
+A table is a module in this folder, named after its word. The first line of its documentation says what replaces the
+word. It defines
   FILES  {old path: new path}
-  RULES  a list of `Rule`, applied in this order to each file that a rule is for
-The names in `ORDER` are all tables, in the order in which they were applied.
+  RULES  a list of `Rule`, applied in this order to each file that matches
+  HINTS  a list of `Hint`, for code that no rule can rewrite
+`ORDER` names all tables, in the order in which they are applied.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import re
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from typing import Iterator
 
 import tracked
 
@@ -26,11 +29,10 @@ from paragraphs import COLUMNS, narrowed  # noqa: E402
 
 @dataclass(frozen=True)
 class Rule:
-    """Replaces `pattern`, a regular expression, in the tracked files that one of `paths` fits and none of `but` does;
-    where it is code (see `segments`) if `only_code`.
+    """Replaces `pattern`, a regular expression, in the tracked files that match one of `paths` and none of `but`; only
+    in code (see `segments`) if `only_code`.
 
-    A path is a pattern as in a shell, in which `*` also stands for `/`: "Sources/BindingHub/*.swift" is all Swift of
-    the hub.
+    A path is a shell pattern in which `*` also matches `/`: "Sources/BindingHub/*.swift" is all Swift of the hub.
     """
 
     pattern: str
@@ -40,7 +42,7 @@ class Rule:
     only_code: bool = False
 
     def is_for(self, path: str) -> bool:
-        return any(fnmatch(path, one) for one in self.paths) and not any(fnmatch(path, one) for one in self.but)
+        return fits(path, self.paths, self.but)
 
     def applied(self, path: str, text: str) -> str:
         if self.only_code:
@@ -48,8 +50,22 @@ class Rule:
         return re.sub(self.pattern, self.replacement, text, flags=re.MULTILINE)
 
 
+@dataclass(frozen=True)
+class Hint:
+    """What to do by hand wherever `pattern` matches after all rules; paths are those of a `Rule`."""
+
+    pattern: str
+    cure: str
+    paths: tuple[str, ...] = ("*.swift",)
+    but: tuple[str, ...] = ()
+
+
+def fits(path: str, paths: tuple[str, ...], but: tuple[str, ...]) -> bool:
+    return any(fnmatch(path, one) for one in paths) and not any(fnmatch(path, one) for one in but)
+
+
 def names(table: dict[str, str], paths: tuple[str, ...] = ("*.swift",), but: tuple[str, ...] = ()) -> list[Rule]:
-    """A rule for each name of a declaration, wherever it stands as a whole word: in code, comments and texts."""
+    """A rule for each name of a declaration, wherever it is a whole word: in code, comments and texts."""
     return [Rule(rf"\b{re.escape(old)}\b", new, paths, but) for old, new in table.items()]
 
 
@@ -63,9 +79,9 @@ def parts(old: str, new: str, paths: tuple[str, ...] = ("*",), but: tuple[str, .
 
 
 def code(table: dict[str, str], paths: tuple[str, ...] = ("*.swift",), but: tuple[str, ...] = ()) -> list[Rule]:
-    """A rule for each regular expression, where it is code: not in the words of comments, texts and documents.
+    """A rule for each regular expression, in code only: not in the words of comments, string literals and documents.
 
-    Backticks make code of a part of a comment, parentheses of a part of a text.
+    Text in backticks is code, and so is an interpolation of a string literal.
     """
     return [Rule(old, new, paths, but, only_code=True) for old, new in table.items()]
 
@@ -76,6 +92,7 @@ class Word:
     summary: str
     files: dict[str, str]
     rules: list[Rule]
+    hints: list[Hint]
 
 
 def load() -> list[Word]:
@@ -83,12 +100,13 @@ def load() -> list[Word]:
     for name in ORDER:
         table = importlib.import_module(f"{__package__}.{name}")
         summary = (table.__doc__ or "").strip().split("\n")[0]
-        words.append(Word(name, summary, getattr(table, "FILES", {}), table.RULES))
+        words.append(Word(name, summary, getattr(table, "FILES", {}), table.RULES,
+                          getattr(table, "HINTS", [])))
     return words
 
 
 def replace(word: Word) -> tuple[list[str], list[str]]:
-    """Moves and rewrites the files of a word; the paths that were moved, and those whose text changed."""
+    """Moves and rewrites the files of a word; returns the moved paths, and those of changed texts."""
     moved = [old for old in word.files if (tracked.ROOT / old).exists()]
     for old in moved:
         tracked.move(old, word.files[old])
@@ -113,11 +131,20 @@ def replace(word: Word) -> tuple[list[str], list[str]]:
     return moved, list(before)
 
 
+def remaining(word: Word) -> Iterator[str]:
+    """The lines to be changed by hand, each with its cure."""
+    for path, text in tracked.texts(but=("CHANGELOG",)):
+        for hint in (hint for hint in word.hints if fits(path, hint.paths, hint.but)):
+            for match in re.finditer(hint.pattern, text):
+                line = text.count("\n", 0, match.end()) + 1
+                yield f"{path}:{line}: {hint.cure}"
+
+
 _COMMENT = re.compile(r"^(\s*///? +)(\S.*)$")
 
 
 def _wrap_comments(old: str, new: str) -> str:
-    """Comments that became too wide go on in the next line of the same paragraph, or in one of their own."""
+    """Wraps comments that became too wide into the next line of their paragraph, or into a new line."""
     before, lines, at = set(old.split("\n")), new.split("\n"), 0
     while at < len(lines):
         line, parts = lines[at], _COMMENT.match(lines[at])

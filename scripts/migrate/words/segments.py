@@ -1,6 +1,6 @@
-"""Where the code of a text stands: in Swift all but comments and string literals, in Markdown what backticks enclose.
+"""Finds the code in a text: in Swift everything except comments and string literals, in Markdown text in backticks.
 
-What a comment encloses in backticks is code, and so is an interpolation of a string.
+Text in backticks in a comment is code, and so is an interpolation of a string literal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 def replace(pattern: str, replacement: str, path: str, text: str) -> str:
-    """Replaces the pattern where the whole of a match is code."""
+    """Replaces the pattern where the entire match is code."""
     code, pieces, done = _code(path, text), [], 0
     for match in re.finditer(pattern, code, flags=re.MULTILINE):
         if match.group() == text[match.start() : match.end()]:
@@ -29,7 +29,7 @@ def replace(pattern: str, replacement: str, path: str, text: str) -> str:
 
 
 def _code(path: str, text: str) -> str:
-    """The text with spaces in the place of what is not code."""
+    """The text, with everything except code replaced by spaces."""
     if path.endswith(".swift"):
         code, comments = map(list, swift_text.split(text))
         ticked = [match.span() for match in _TICKED.finditer("".join(comments))]
