@@ -161,15 +161,21 @@ def readable(names: set[str]) -> dict[str, str]:
     return dict(zip(ordered, result.stdout.splitlines()))
 
 
-def executable(given: str) -> Path:
-    """The executable at that path, or that of a revision, which is built unless it was before."""
+def revision_of(given: str) -> str | None:
+    """The commit that is named, or nothing if it is a path of an executable."""
     if Path(given).is_file():
-        return Path(given).resolve()
+        return None
     command = ["git", "rev-parse", "--verify", "--quiet", f"{given}^{{commit}}"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if found.returncode:
         raise Refusal(64, f"'{given}' is neither a revision nor a file")
-    revision = found.stdout.strip()
+    return found.stdout.strip()
+
+
+def executable(given: str, revision: str | None) -> Path:
+    """The executable at that path, or that of the revision, which is built unless it was before."""
+    if revision is None:
+        return Path(given).resolve()
     built = SCRATCH / f"bindsim-{revision[:12]}"
     if not built.exists():
         build(revision, built)
@@ -228,7 +234,9 @@ def compared(old: str, new: str, seeds: int, first: int, limit: float) -> int:
     refuse_without("valgrind", "To install it:  scripts/setup --valgrind")
     for tool in ("swift", "strip", "git"):
         refuse_without(tool, f"Install {tool} and repeat.")
-    programs = [executable(old), executable(new)]
+    # Both are checked before the first is built.
+    revisions = [revision_of(old), revision_of(new)]
+    programs = [executable(given, revision) for given, revision in zip((old, new), revisions)]
     profiles = []
     with tempfile.TemporaryDirectory() as folder:
         for program in programs:
