@@ -58,8 +58,8 @@ def names_and_roles(path: str) -> Callable[[Stand], None]:
             one.tabIndex >= 0 && !one.role && !one.matches("a, button, input, select, textarea, summary, canvas")
             && !(one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight))
             .map((one) => one.outerHTML.slice(0, 100))""")
-        same(bare, [], f"{path}: places for the focus without a role")
-        stand.log(f"{sum(1 for role in roles if role in OPERATED)} controls, all with a name")
+        same(bare, [], f"{path}: focusable elements without a role")
+        stand.log(f"{sum(1 for role in roles if role in OPERATED)} controls, all named")
     return run
 
 
@@ -103,10 +103,10 @@ def keyboard(path: str) -> Callable[[Stand], None]:
             if path == "/form/lamp" and (wrong := operate(tab, focus)):
                 dead.append(wrong)
         missed = [one["words"] for number, one in controls.items() if number not in met and one["group"] not in groups]
-        same(missed, [], f"{path}: controls that Tab does not reach")
-        same(unmarked, [], f"{path}: controls that do not show the focus")
-        same(dead, [], f"{path}: controls that the keyboard does not move")
-        stand.log(f"{len(met)} stops of Tab for {len(controls)} controls")
+        same(missed, [], f"{path}: controls unreachable by Tab")
+        same(unmarked, [], f"{path}: controls without a visible focus")
+        same(dead, [], f"{path}: controls that do not react to the keyboard")
+        stand.log(f"{len(met)} Tab stops for {len(controls)} controls")
     return run
 
 
@@ -118,15 +118,15 @@ def looks(path: str) -> Callable[[Stand], None]:
             tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             seen = tab.eval("() => sight.faint()")
             same(seen["found"], [], f"{path} {scheme}: texts with too little contrast")
-            expect(seen["count"] >= 3, "hardly any text was looked at")
+            expect(seen["count"] >= 3, "fewer than 3 texts were checked")
             stand.log(f"{scheme}: {seen['count']} texts, the lowest contrast {seen['lowest']:.2f}")
         tab.page.set_viewport_size({"width": 320, "height": 640})
         tab.eval("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         same(tab.eval("() => sight.wide()"), [], f"{path} at 320 px")
         stand.set("lamp.level=0.9", "lamp.name=moved", "demo.level=0.9")
         tab.link.cut()
-        tab.until("a lost link", "() => ear.lights().split(',').every((state) => state === 'offline')")
-        same(tab.eval("() => sight.moving()"), [], f"{path}: what moves though less motion is asked for")
+        tab.until("the offline state", "() => ear.lights().split(',').every((state) => state === 'offline')")
+        same(tab.eval("() => sight.moving()"), [], f"{path}: elements that move under reduced motion")
     return run
 
 
@@ -162,10 +162,10 @@ def check_tree(stand: Stand, path: str, name: str) -> None:
         file.write_text(text + "\n", encoding="utf-8")
     wanted = file.read_text(encoding="utf-8").rstrip("\n") if file.exists() else ""
     try:
-        eventually("tree as stored", lambda: tree(tab) == wanted, lambda: tab.page.wait_for_timeout(100))
+        eventually("the stored tree", lambda: tree(tab) == wanted, lambda: tab.page.wait_for_timeout(100))
     except Failed:
         lines = difflib.unified_diff(wanted.splitlines(), tree(tab).splitlines(), str(file.name), path, "", "", 0, "")
-        raise Failed(f"{path} tells something else than {file.name} (BINDBUS_WRITE_SNAPSHOTS=1 writes it anew):\n    "
+        raise Failed(f"{path} differs from {file.name} (BINDBUS_WRITE_SNAPSHOTS=1 stores it again):\n    "
                      + "\n    ".join(list(lines)[:24])) from None
 
 
@@ -185,6 +185,6 @@ def made() -> dict[str, Callable[[Stand], None]]:
     tests: dict[str, Callable[[Stand], None]] = {}
     for path in paths():
         tests[f"every control of {path} has a name and a role"] = names_and_roles(path)
-        tests[f"{path} can be used with the keyboard alone"] = keyboard(path)
-        tests[f"{path} has contrast in light and dark, fits into 320 px, and keeps still when asked to"] = looks(path)
+        tests[f"{path} can be operated with the keyboard alone"] = keyboard(path)
+        tests[f"{path} has enough contrast in both schemes, fits into 320 px, respects reduced motion"] = looks(path)
     return tests

@@ -57,7 +57,7 @@ def made() -> dict[str, Callable[[Stand], None]]:
     return {path.stem: played(path) for path in VECTORS}
 
 
-def test_every_script_says_its_own_name(stand: Stand) -> None:
+def test_every_script_is_named_as_its_file(stand: Stand) -> None:
     for path in VECTORS:
         vector = json.loads(path.read_text(encoding="utf-8"))
         expect(list(vector) == ["name", "about", "models", "steps"], path.name)
@@ -73,12 +73,12 @@ def attempts(stand: Stand) -> list[float]:
         context.close()
 
 
-def test_a_page_that_is_cut_off_tries_again_with_growing_jittered_pauses_up_to_5_s(stand: Stand) -> None:
+def test_a_disconnected_page_retries_with_growing_jittered_pauses_up_to_5_s(stand: Stand) -> None:
     tries = attempts(stand)
     pauses = [later - earlier for earlier, later in zip(tries, tries[1:])]
     stand.log(f"{len(tries)} tries in the first minute; pauses " + ", ".join(f"{pause:.0f}" for pause in pauses[:12]))
     expect(50 <= pauses[0] <= 200, f"the first pause is {pauses[0]} ms")
     expect(all(50 <= pause <= 5010 for pause in pauses), pauses)
-    expect(max(pauses[5:]) >= 2000, f"the pauses do not grow: {pauses}")
+    expect(max(pauses[5:]) >= 2000, f"the pauses do not increase: {pauses}")
     expect(10 <= len(tries) <= 60, f"{len(tries)} tries in a minute")
-    expect(attempts(stand) != tries, "two pages came back at the same moments")
+    expect(attempts(stand) != tries, "two pages reconnected at the same times")

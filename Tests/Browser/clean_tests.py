@@ -43,10 +43,10 @@ def clean(stand: Stand, path: str) -> None:
     tab.eval("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
     host = urlsplit(stand.origin).netloc
     same(tab.complaints, [], f"{path}: complaints")
-    same(tab.eval("() => ear.stopped"), [], f"{path}: what the policy had to stop")
+    same(tab.eval("() => ear.stopped"), [], f"{path}: requests that the policy blocked")
     elsewhere = [url for url in tab.requests if urlsplit(url).netloc != host and not url.startswith("data:")]
     same(elsewhere, [], f"{path}: requests to other origins")
-    same(sorted(set(tab.link.asked)), [host], f"{path}: addresses that the tab wanted to reach")
+    same(sorted(set(tab.link.asked)), [host], f"{path}: addresses that the tab requested")
     url = stand.origin + path
     headers: dict[str, Any] = tab.headers[url]
     policy = [part.strip() for part in headers["content-security-policy"].split(";")]
@@ -66,10 +66,10 @@ def page_is_clean(path: str) -> Callable[[Stand], None]:
 
 def made() -> dict[str, Callable[[Stand], None]]:
     paths = [*OWN, *(f"/pages/{path.name}" for path in sorted(EXAMPLES.glob("*.html")))]
-    return {f"nothing to complain about on {path}": page_is_clean(path) for path in paths}
+    return {f"the browser reports no problem on {path}": page_is_clean(path) for path in paths}
 
 
-def test_the_policy_stops_what_a_page_should_not_do(stand: Stand) -> None:
+def test_the_policy_blocks_inline_scripts_and_other_origins(stand: Stand) -> None:
     """Proves that the other tests detect a violation."""
     tab = stand.tab().live()
     tab.eval("""() => {
@@ -81,9 +81,9 @@ def test_the_policy_stops_what_a_page_should_not_do(stand: Stand) -> None:
         document.body.append(image);
         document.body.setAttribute("style", "color: red");
     }""")
-    tab.until("what was stopped", "() => ear.stopped.length >= 3")
+    tab.until("the blocked requests", "() => ear.stopped.length >= 3")
     expect(not tab.eval("() => window.pwned"), "an inline script ran")
-    same(sorted(set(tab.link.asked)), [urlsplit(stand.origin).netloc], "addresses that the tab wanted to reach")
+    same(sorted(set(tab.link.asked)), [urlsplit(stand.origin).netloc], "addresses that the tab requested")
 
 
 def test_the_dashboard_shows_values_with_markup_as_text(stand: Stand) -> None:
@@ -97,5 +97,5 @@ def test_the_dashboard_shows_values_with_markup_as_text(stand: Stand) -> None:
         tab.until("the value as text", """() => [...document.querySelectorAll("input, textarea, output, td, span, p")]
             .some((one) => (one.value || one.textContent).includes("<img src=x"))""")
         same(tab.eval("() => document.querySelectorAll('img[src=x], [onerror]').length"), 0, path)
-        expect(not tab.eval("() => window.pwned"), f"{path}: a value was run")
+        expect(not tab.eval("() => window.pwned"), f"{path}: a value was executed")
         same(tab.eval("() => ear.stopped"), [], path)

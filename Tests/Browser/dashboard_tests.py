@@ -32,7 +32,7 @@ def row(tab: Tab, words: str) -> Any:
 
 # The log.
 
-def test_the_log_tells_of_models_that_the_page_does_not_follow(stand: Stand) -> None:
+def test_the_log_shows_commits_of_models_that_the_page_has_not_joined(stand: Stand) -> None:
     stand.serve()
     stand.set("a.x=1")
     for number in range(60):
@@ -45,7 +45,7 @@ def test_the_log_tells_of_models_that_the_page_does_not_follow(stand: Stand) -> 
               "() => document.querySelector(\"[data-id='room/r57'] .version\").textContent === '2'")
     again = tab.eval("() => ear.sent.filter((one) => one.kind === 'join' && one.model).length")
     same(again, joined, "models that the page has joined")
-    expect(joined <= 4, f"{joined} models are joined for a log")
+    expect(joined <= 4, f"{joined} models are joined only for the log")
 
 
 def test_a_fast_writer_takes_one_row_of_the_log(stand: Stand) -> None:
@@ -72,7 +72,7 @@ def test_a_fast_writer_takes_one_row_of_the_log(stand: Stand) -> None:
     same(len([one for one in rows if "lamp" in one]), 1, "rows of the other")
 
 
-def test_the_log_stands_still_under_a_pointer_and_while_it_is_paused(stand: Stand) -> None:
+def test_the_log_does_not_move_under_a_pointer_or_while_it_is_paused(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.on=true", "desk.x=0")
     tab = opened(stand, "lamp")
@@ -82,7 +82,7 @@ def test_the_log_stands_still_under_a_pointer_and_while_it_is_paused(stand: Stan
     before = tab.eval(ROWS)
     stand.set("other.x=1")
     stand.set("desk.y=1")
-    tab.until("news beside the log", "() => /^[12] new/.test(document.getElementById('new-commits').textContent)")
+    tab.until("the number of new commits", "() => /^[12] new/.test(document.getElementById('new-commits').textContent)")
     same(tab.eval(ROWS), before, "the log under a pointer")
     tab.page.mouse.move(1, 1)
     logged(tab, "desk", "y")
@@ -90,14 +90,14 @@ def test_the_log_stands_still_under_a_pointer_and_while_it_is_paused(stand: Stan
     before = tab.eval(ROWS)
     rate = tab.eval("() => document.getElementById('counters').textContent")
     stand.set("third.x=1")
-    tab.until("news beside the log", "() => /^1 new/.test(document.getElementById('new-commits').textContent)")
+    tab.until("the number of new commits", "() => /^1 new/.test(document.getElementById('new-commits').textContent)")
     same(tab.eval(ROWS), before, "the log while it is paused")
     same(tab.eval("() => document.getElementById('counters').textContent"), rate, "the numbers while they are paused")
     tab.page.get_by_role("button", name="Go on").click()
     logged(tab, "third")
 
 
-def test_chips_and_words_sift_the_log(stand: Stand) -> None:
+def test_chips_and_a_search_filter_the_log(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", level={"type": "number", "min": 0, "max": 1})
     stand.set("lamp.level=0.5")
@@ -122,13 +122,13 @@ def test_chips_and_words_sift_the_log(stand: Stand) -> None:
     expect(not any("machine" in one for one in only("People")), only("People"))
     same(["refused" in one for one in only("Refusals")], [True], "refusals")
     tab.page.get_by_label("Find in the log").fill("SPEED")
-    tab.until("the one row with it", "() => document.querySelectorAll('#log li').length === 1")
+    tab.until("the only matching row", "() => document.querySelectorAll('#log li').length === 1")
     expect("machine" in tab.eval(ROWS)[0], tab.eval(ROWS))
 
 
 # Taking back.
 
-def test_revert_asks_in_place_does_what_it_asked_and_can_be_undone(stand: Stand) -> None:
+def test_revert_asks_in_place_and_can_be_undone(stand: Stand) -> None:
     stand.serve()
     stand.set("kiosk.greeting=hello", "kiosk.open=true")
     tab = opened(stand, "kiosk")
@@ -138,7 +138,7 @@ def test_revert_asks_in_place_does_what_it_asked_and_can_be_undone(stand: Stand)
     stand.set("kiosk.greeting=bye")
     logged(tab, "greeting", "bye")
     button = tab.page.get_by_role("button", name="Revert version 3 of kiosk")
-    expect(not button.is_visible(), "Revert is there although Edit is off")
+    expect(not button.is_visible(), "Revert is visible although Edit is off")
     tab.page.get_by_label("Edit").first.click()
     button.click()
     tab.page.get_by_text('kiosk: set greeting back to "seen"?').wait_for()
@@ -155,7 +155,7 @@ def test_revert_asks_in_place_does_what_it_asked_and_can_be_undone(stand: Stand)
     logged(tab, "undone at")
 
 
-def test_revert_takes_nothing_back_that_somebody_has_written_since(stand: Stand) -> None:
+def test_revert_keeps_a_value_that_another_has_written_since(stand: Stand) -> None:
     stand.serve()
     stand.set("kiosk.greeting=hello")
     tab = opened(stand, "kiosk")
@@ -168,7 +168,7 @@ def test_revert_takes_nothing_back_that_somebody_has_written_since(stand: Stand)
     tab.page.get_by_role("button", name="Revert version 3 of kiosk").click()
     stand.set("kiosk.greeting=later")
     tab.page.get_by_role("button", name="Yes", exact=True).click()
-    logged(tab, "not set back: it was written again since")
+    logged(tab, "not reverted: the field was written since")
     same(stand.get("kiosk")["values"]["greeting"], "later")
 
 
@@ -188,7 +188,7 @@ def test_a_number_typed_into_the_dashboard_is_written_once(stand: Stand) -> None
     same(stand.get("oven")["version"], before + 1, "the version after one edit")
 
 
-def test_another_model_is_not_shown_over_a_draft_without_a_question(stand: Stand) -> None:
+def test_the_dashboard_asks_before_another_model_replaces_a_draft(stand: Stand) -> None:
     stand.serve()
     stand.set("a.settings:={\"x\":1}", "b.name=other")
     tab = opened(stand, "a")
@@ -206,7 +206,7 @@ def test_another_model_is_not_shown_over_a_draft_without_a_question(stand: Stand
     tab.page.locator("[data-id='b']").click()
     tab.until("the other model", "() => document.getElementById('model-title').textContent === 'b'")
     tab.page.locator("[data-id='a']").click()
-    tab.until("what is committed", "() => document.querySelector('#rows textarea')?.value === '{\"x\":1}'")
+    tab.until("the committed value", "() => document.querySelector('#rows textarea')?.value === '{\"x\":1}'")
     same(tab.dialogs, ["confirm", "confirm", "confirm"])
     same(box.get_attribute("data-state"), None)
 
@@ -226,7 +226,7 @@ LAGS = """() => {
 }"""
 
 
-def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Stand) -> None:
+def test_beside_a_fast_writer_only_a_stopped_peer_is_lagging(stand: Stand) -> None:
     stand.serve(PAGES, "--heartbeat", "500")
     stand.set("robot.x=0")
     writer = stand.start("writer", "bindpeer", "pipe", "robot")
@@ -249,11 +249,11 @@ def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Sta
     tab.eval(start)
     eventually("six more reports", lambda: heartbeats(6), stand.breathe)
     lags = tab.eval("() => window.lags")
-    expect(lags["most"] > 3, f"the greatest lag that was told is {lags['most']}")
+    expect(lags["most"] > 3, f"the greatest reported lag is {lags['most']}")
     same(lags["behind"], {}, "peers that are told to be behind")
     reader.process.send_signal(signal.SIGSTOP)
     try:
-        eventually("that one behind", lambda: heartbeats(0) and tab.eval("() => Object.keys(window.lags.behind)[0]"),
+        eventually("the lagging peer", lambda: heartbeats(0) and tab.eval("() => Object.keys(window.lags.behind)[0]"),
                    stand.breathe)
     finally:
         reader.process.send_signal(signal.SIGCONT)

@@ -17,7 +17,7 @@ def start_again(stand: Stand) -> None:
     stand.serve(PAGES, "--web", stand.origin.removeprefix("http://"))
 
 
-def test_a_restart_of_the_hub_locks_no_page_out(stand: Stand) -> None:
+def test_a_page_stays_signed_in_after_a_restart_of_the_hub(stand: Stand) -> None:
     stand.serve()
     tab = stand.tab().live()
     stand.set("lamp.level=10")
@@ -31,7 +31,7 @@ def test_a_restart_of_the_hub_locks_no_page_out(stand: Stand) -> None:
     tab.live()
 
 
-def test_a_browser_that_is_not_known_is_told_what_to_do_and_takes_a_code(stand: Stand) -> None:
+def test_an_unknown_browser_shows_how_to_sign_in_and_accepts_a_code(stand: Stand) -> None:
     stand.serve()
     tab = Tab(stand, None)
     stand.tabs.append(tab)
@@ -46,7 +46,7 @@ def test_a_browser_that_is_not_known_is_told_what_to_do_and_takes_a_code(stand: 
     same(tab.complaints, [])
 
 
-def test_a_code_is_good_once_and_is_kept_nowhere(stand: Stand) -> None:
+def test_a_code_is_accepted_once_and_stored_nowhere(stand: Stand) -> None:
     stand.serve()
     url = stand.entry()["url"]
     first, second = Tab(stand, None), Tab(stand, None)
@@ -54,13 +54,13 @@ def test_a_code_is_good_once_and_is_kept_nowhere(stand: Stand) -> None:
     first.page.goto(url)
     first.page.get_by_role("heading", name="Models").wait_for()
     same(first.page.url, stand.origin + "/", "the address that stays")
-    expect(second.page.goto(url).status == 401, "a code was good twice")
+    expect(second.page.goto(url).status == 401, "a code was accepted twice")
     second.page.get_by_text("was already used").wait_for()
     token = stand.token
     cookies = first.context.cookies()
     same([one["httpOnly"] for one in cookies], [True])
     expect(all(token not in one["value"] for one in cookies), "the cookie is the token")
-    expect(cookies[0]["expires"] > 0, "the cookie ends with the browser")
+    expect(cookies[0]["expires"] > 0, "the cookie is a session cookie")
 
 
 class Other(http.server.BaseHTTPRequestHandler):
@@ -79,7 +79,7 @@ class Other(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_under_a_name_of_its_own_no_other_program_of_the_machine_is_given_the_cookie(stand: Stand) -> None:
+def test_with_its_own_host_name_the_hub_shares_no_cookie_with_other_programs(stand: Stand) -> None:
     stand.serve()
     done = subprocess.run([stand.bin / "bindhub", "web", "--own-name"], env=stand.environment, capture_output=True,
                           text=True, timeout=20, check=True, stdin=subprocess.DEVNULL)

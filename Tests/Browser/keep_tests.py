@@ -19,7 +19,7 @@ KEPT = """async () => {
 
 
 def keeps(tab: Tab, words: str) -> None:
-    tab.until(f"{words} is kept", f"async (words) => (await ({KEPT})()).includes(words)", words)
+    tab.until(f"the stored draft {words}", f"async (words) => (await ({KEPT})()).includes(words)", words)
 
 
 def reload(tab: Tab) -> Tab:
@@ -27,7 +27,7 @@ def reload(tab: Tab) -> Tab:
     return tab.live()
 
 
-def test_edits_without_a_link_are_sent_after_a_reload(stand: Stand) -> None:
+def test_offline_edits_are_sent_after_a_reload(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.name=old", "lamp.count=1")
     tab = stand.tab(SHEET).live()
@@ -40,11 +40,11 @@ def test_edits_without_a_link_are_sent_after_a_reload(stand: Stand) -> None:
     reload(tab)
     stand.committed("lamp", "name", "typed offline")
     stand.committed("lamp", "count", 6)
-    tab.until("nothing is kept any more", f"async () => (await ({KEPT})()) === ''")
+    tab.until("an empty draft store", f"async () => (await ({KEPT})()) === ''")
     same(tab.complaints, [])
 
 
-def test_what_was_carried_out_before_the_reload_is_not_carried_out_again(stand: Stand) -> None:
+def test_a_write_decided_before_the_reload_is_not_applied_again(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.count=1", "lamp.name=old")
     tab = stand.tab(SHEET).live()
@@ -55,14 +55,14 @@ def test_what_was_carried_out_before_the_reload_is_not_carried_out_again(stand: 
     stand.committed("lamp", "name", "new")
     keeps(tab, "add")
     reload(tab)
-    tab.until("that its outcome is not known",
+    tab.until("the unknown outcome",
               "() => document.getElementById('why').textContent.includes('outcome')")
     tab.state("#name", None)
     same(stand.get("lamp")["values"]["count"], 6)
     same(stand.get("lamp")["meta"]["name"]["version"], 3, "the version of what was set once")
 
 
-def test_drafts_are_back_in_their_boxes_with_their_words_after_a_reload(stand: Stand) -> None:
+def test_drafts_and_their_reasons_are_restored_after_a_reload(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", note={"type": "string", "maxLength": 4})
     stand.set("lamp.settings:={\"a\":1}", "lamp.level=5", "lamp.note=old")
@@ -76,9 +76,9 @@ def test_drafts_are_back_in_their_boxes_with_their_words_after_a_reload(stand: S
     title = tab.eval("() => document.getElementById('settings').title")
     keeps(tab, "150")
     reload(tab)
-    tab.until("what was typed", """() => ['settings', 'note', 'level'].every((id, place) =>
+    tab.until("the typed text", """() => ['settings', 'note', 'level'].every((id, place) =>
         document.getElementById(id).value === ['{"a":1, "b":', 'too long', '150'][place])""")
-    for name, words in {"settings": title, "note": "8 of 4 characters", "level": "it is not written yet"}.items():
+    for name, words in {"settings": title, "note": "8 of 4 characters", "level": "not written yet"}.items():
         tab.state(f"#{name}", "refused")
         same(tab.eval("(id) => document.getElementById(id).title", name), words, name)
     same(stand.get("lamp")["version"], 2, "what is written by that")
@@ -90,17 +90,17 @@ def test_drafts_are_back_in_their_boxes_with_their_words_after_a_reload(stand: S
     why.get_by_role("button", name="Write mine").click()
     stand.committed("lamp", "level", 150)
     tab.page.locator("#whyNote").get_by_role("button", name="Take theirs").click()
-    tab.until("theirs", "() => document.getElementById('note').value === 'new'")
+    tab.until("the text of the other", "() => document.getElementById('note').value === 'new'")
     box = tab.page.locator("#settings")
     box.press("End")
     box.press_sequentially("2}")
     box.press("Tab")
     stand.committed("lamp", "settings", {"a": 1, "b": 2})
-    tab.until("nothing is kept any more", f"async () => (await ({KEPT})()) === ''")
+    tab.until("an empty draft store", f"async () => (await ({KEPT})()) === ''")
     same(tab.complaints, [])
 
 
-def test_a_draft_waits_for_the_page_it_was_typed_into(stand: Stand) -> None:
+def test_a_draft_is_restored_only_on_its_own_page(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=5")
     tab = stand.tab(SHEET).live()
@@ -113,11 +113,11 @@ def test_a_draft_waits_for_the_page_it_was_typed_into(stand: Stand) -> None:
     keeps(tab, "150")
     tab.page.goto(stand.origin + SHEET)
     tab.live()
-    tab.until("what was typed", "() => document.getElementById('level').value === '150'")
+    tab.until("the typed text", "() => document.getElementById('level').value === '150'")
     same(stand.get("lamp")["version"], 1)
 
 
-def test_without_locks_a_tab_takes_over_its_own_once(stand: Stand) -> None:
+def test_without_locks_a_tab_restores_its_own_drafts_once(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=5", "lamp.count=1")
     tab = stand.tab(SHEET).live()
@@ -136,7 +136,7 @@ def test_without_locks_a_tab_takes_over_its_own_once(stand: Stand) -> None:
     keeps(tab, "150")
     tab.page.goto(stand.origin + SHEET)
     tab.live()
-    tab.until("what was typed", "() => document.getElementById('level').value === '150'")
+    tab.until("the typed text", "() => document.getElementById('level').value === '150'")
     # Nothing of it is taken over twice, however long the page is there.
     tab.link.hold_down()
     tab.eval("() => { bind.model('lamp').propose([['add', 'count', 7]]) }")
@@ -148,7 +148,7 @@ def test_without_locks_a_tab_takes_over_its_own_once(stand: Stand) -> None:
     same(stand.get("lamp")["values"]["count"], 13)
 
 
-def test_a_draft_of_a_merged_text_stands_on_what_its_writer_saw_before_the_reload(stand: Stand) -> None:
+def test_a_draft_of_a_merged_text_is_based_on_the_text_seen_before_the_reload(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", note={"type": "string", "maxLength": 24, "policy": "text"})
     stand.set("lamp.note=one two three")
@@ -165,7 +165,7 @@ def test_a_draft_of_a_merged_text_stands_on_what_its_writer_saw_before_the_reloa
     stand.committed("lamp", "note", "ONE two three four")
 
 
-def test_a_draft_of_the_dashboard_is_back_after_a_reload(stand: Stand) -> None:
+def test_a_draft_of_the_dashboard_is_restored_after_a_reload(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=5", "lamp.name=desk")
     stand.set("other.x=1")
@@ -176,13 +176,13 @@ def test_a_draft_of_the_dashboard_is_back_after_a_reload(stand: Stand) -> None:
     keeps(tab, "150")
     reload(tab)
     tab.until("the draft", "() => document.querySelector('#rows input[type=number]')?.value === '150'")
-    tab.page.get_by_text("it is not written yet").wait_for()
+    tab.page.get_by_text("not written yet").wait_for()
     tab.page.get_by_role("button", name="Write mine").click()
     stand.committed("lamp", "level", 150)
     same(tab.complaints, [])
 
 
-def test_what_was_meant_for_another_log_is_not_sent(stand: Stand) -> None:
+def test_a_write_for_another_log_is_not_sent(stand: Stand) -> None:
     stand.serve(PAGES, "--store", f"{stand.folder}/one.db")
     stand.set("lamp.name=old")
     tab = stand.tab(SHEET).live()
@@ -198,5 +198,5 @@ def test_what_was_meant_for_another_log_is_not_sent(stand: Stand) -> None:
     reload(tab)
     stand.set("lamp.name=new")
     tab.shows("lamp", "name", "new")
-    expect("former" in tab.eval(KEPT), "what is of the other log is gone")
+    expect("former" in tab.eval(KEPT), "a draft for the other log was deleted")
     same(stand.get("lamp")["version"], 1)

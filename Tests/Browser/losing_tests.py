@@ -21,10 +21,10 @@ def find(tab: Tab) -> None:
     """Heals the link and sends the `online` event, on which the page reconnects immediately."""
     tab.link.heal()
     tab.eval("() => window.dispatchEvent(new Event('online'))")
-    tab.until("the light of a link that is there", "() => ear.lights() !== 'offline'")
+    tab.until("the end of the offline state", "() => ear.lights() !== 'offline'")
 
 
-def test_rule_6_what_happened_meanwhile_is_caught_up_with(stand: Stand) -> None:
+def test_rule_6_a_reconnected_page_catches_up(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.name=desk", "lamp.note=first")
     tab.shows("lamp", "name", "desk")
@@ -40,7 +40,7 @@ def test_rule_6_what_happened_meanwhile_is_caught_up_with(stand: Stand) -> None:
         && document.getElementById("note").value === "" """)
     joins = tab.eval("() => ear.sent.filter((one) => one.kind === 'join' && one.model === 'lamp')")
     same(len(joins), 2, "joins")
-    expect(joins[1]["version"] > 0, "the page joins again with what it has")
+    expect(joins[1]["version"] > 0, "the page joins again without its version")
 
 
 def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_numbers(stand: Stand) -> None:
@@ -65,12 +65,12 @@ def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_nu
     meant: dict[int, set[str]] = {}
     for number, operations in sent:
         meant.setdefault(number, set()).add(operations)
-    expect(all(len(all_) == 1 for all_ in meant.values()), f"a number stood for two things: {meant}")
+    expect(all(len(all_) == 1 for all_ in meant.values()), f"a number was used for two writes: {meant}")
     same(sorted(meant), list(range(1, len(meant) + 1)), "numbers")
     same(stand.get("lamp")["version"], there["version"], "versions: nothing was committed twice")
 
 
-def test_rule_7_offline_edits_stay_are_outlined_counted_and_come_back(stand: Stand) -> None:
+def test_rule_7_offline_edits_stay_are_outlined_and_counted_and_are_sent_later(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.name=desk")
     tab.shows("lamp", "name", "desk")
@@ -83,21 +83,21 @@ def test_rule_7_offline_edits_stay_are_outlined_counted_and_come_back(stand: Sta
         tab.state(field, "offline")
     eventually("the count of unconfirmed writes", lambda: "3" in tab.eval(LIGHT), stand.breathe)
     tab.page.click("h1")
-    expect(tab.eval(OUTLINE, "name") != plain, "an offline edit looks as a confirmed one")
+    expect(tab.eval(OUTLINE, "name") != plain, "an offline edit looks like a confirmed one")
     same(tab.eval("() => document.getElementById('name').value"), "shelf")
-    stand.log(f"the light says: {tab.eval(LIGHT)!r}")
-    eventually("tries to come back", lambda: tab.link.refused >= 3, stand.breathe)
+    stand.log(f"the status light: {tab.eval(LIGHT)!r}")
+    eventually("attempts to reconnect", lambda: tab.link.refused >= 3, stand.breathe)
     find(tab)
     for field, value in (("name", "shelf"), ("note", "written without a link"), ("on", True)):
         stand.committed("lamp", field, value)
         tab.state(f"#{field}", None)
 
 
-def test_rule_7_the_page_comes_back_by_itself(stand: Stand) -> None:
+def test_rule_7_the_page_reconnects_by_itself(stand: Stand) -> None:
     tab = stand.tab().live()
     lose(tab)
     tab.page.fill("#name", "shelf")
-    eventually("a try to come back", lambda: tab.link.refused >= 1, stand.breathe)
+    eventually("an attempt to reconnect", lambda: tab.link.refused >= 1, stand.breathe)
     tab.link.heal()
     stand.committed("lamp", "name", "shelf")
     tab.state("#name", None)
@@ -118,7 +118,7 @@ def test_rule_7_cutting_and_healing_a_link_by_name(stand: Stand) -> None:
     stand.committed("pair", "name", "only here")
 
 
-def test_rule_11_the_page_asks_before_it_goes_only_with_unconfirmed_writes(stand: Stand) -> None:
+def test_rule_11_the_page_asks_before_closing_only_with_unconfirmed_writes(stand: Stand) -> None:
     calm = stand.tab().live()
     calm.page.click("#name")
     calm.page.keyboard.type("desk")
@@ -138,7 +138,7 @@ def test_rule_11_the_page_asks_before_it_goes_only_with_unconfirmed_writes(stand
     same(busy.dialogs, ["beforeunload"])
 
 
-def test_rule_11_the_page_asks_before_what_is_typed_goes_with_it(stand: Stand) -> None:
+def test_rule_11_the_page_asks_before_closing_discards_typed_text(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.count=5")
     tab.shows("lamp", "count", 5)
@@ -154,7 +154,7 @@ def test_rule_11_the_page_asks_before_what_is_typed_goes_with_it(stand: Stand) -
     same(tab.dialogs, ["beforeunload"], "questions")
 
 
-def test_rule_7_a_hub_that_is_gone_leaves_the_page_with_what_it_shows(stand: Stand) -> None:
+def test_rule_7_the_page_keeps_its_values_when_the_hub_ends(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.note=first")
     tab.shows("lamp", "note", "first")

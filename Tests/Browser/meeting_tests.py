@@ -28,7 +28,7 @@ def agree(stand: Stand, tabs: list[Tab]) -> dict[str, Any]:
             return None
         return wanted if stand.get("lamp")["version"] == hub["version"] else None
 
-    return eventually("the same in all of them", look, stand.breathe)
+    return eventually("equal values everywhere", look, stand.breathe)
 
 
 def test_two_tabs_a_terminal_and_a_python_peer_converge_under_a_link_that_is_cut_and_healed(stand: Stand) -> None:
@@ -59,7 +59,7 @@ def test_two_tabs_a_terminal_and_a_python_peer_converge_under_a_link_that_is_cut
     same(there["count"], 1, "the later in the hub's order")
 
 
-def test_writers_on_all_sides_converge_while_a_link_is_cut_again_and_again(stand: Stand) -> None:
+def test_writers_on_all_sides_converge_while_a_link_is_cut_repeatedly(stand: Stand) -> None:
     left, right = stand.tab().live(), stand.tab().live()
     terminal = stand.start("terminal", "bindpeer", "pipe", "lamp")
     for turn in range(4):
@@ -82,7 +82,7 @@ def percentile(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand) -> None:
+def test_a_dragged_slider_has_its_last_value_everywhere(stand: Stand) -> None:
     tab, other = stand.tab().live(), stand.tab().live()
     box = tab.page.locator("#level").bounding_box()
     assert box
@@ -106,7 +106,7 @@ def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand
               f"p99 {percentile(times, 0.99):.1f} ms, longest {max(times):.1f} ms")
 
 
-def test_a_field_that_a_program_declares_otherwise_than_it_is_described_is_marked(stand: Stand) -> None:
+def test_a_field_whose_declaration_differs_from_its_description_is_marked(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=0.5", "lamp.on=true")
     stand.describe("lamp", level={"type": "number", "min": 0, "max": 1}, on={"type": "boolean"})
@@ -124,15 +124,15 @@ def test_a_field_that_a_program_declares_otherwise_than_it_is_described_is_marke
         expect(words.endswith("declares it as number, 0...10; it is described as number, 0...1"), words)
         same(tab.eval("() => ear.stopped"), [], path)
     other.end()
-    tab.until("no mark once the program is gone", f"() => ({marks})().length === 0")
+    tab.until("no mark after the end of the program", f"() => ({marks})().length === 0")
 
 
-def test_the_dashboard_tells_who_is_in_a_model_as_they_come_and_go(stand: Stand) -> None:
+def test_the_dashboard_shows_the_present_peers_of_a_model(stand: Stand) -> None:
     tab = stand.tab("/")
     stand.set("lamp.on=true")  # The first model that there is gets looked at.
     here = "() => document.getElementById('present').textContent"
-    tab.until("itself", f"() => ({here})().includes('this page')")
+    tab.until("this page among the peers", f"() => ({here})().includes('this page')")
     panel = stand.start("panel", "bindpeer", "pipe", "lamp", "--name", "panel")
     tab.until("the panel", f"() => ({here})().includes('panel')")
     panel.end()
-    tab.until("that the panel is gone", f"() => !({here})().includes('panel')")
+    tab.until("the panel's absence", f"() => !({here})().includes('panel')")

@@ -49,7 +49,7 @@ def test_rule_10_many_commits_in_a_frame_are_painted_once(stand: Stand) -> None:
     expect(writes <= frames, f"{writes} writes to a control in {frames} frames")
 
 
-def test_rule_10_a_hidden_tab_follows_without_painting(stand: Stand) -> None:
+def test_rule_10_a_hidden_tab_receives_commits_without_painting(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.level=10")
     tab.until("the level", "() => document.getElementById('shown').textContent === '10'")
@@ -64,7 +64,7 @@ def test_rule_10_a_hidden_tab_follows_without_painting(stand: Stand) -> None:
     tab.until("the level once it is seen again", "() => document.getElementById('shown').textContent === '40'")
 
 
-def test_values_are_shown_as_text_whatever_they_hold(stand: Stand) -> None:
+def test_values_with_markup_or_control_characters_are_shown_as_text(stand: Stand) -> None:
     values = [
         "<img src=x onerror=\"window.pwned=1\">", "<script>window.pwned=1</script>",
         "</textarea><svg onload=window.pwned=1>",
@@ -86,7 +86,7 @@ def test_values_are_shown_as_text_whatever_they_hold(stand: Stand) -> None:
         same(tab.eval("() => document.querySelector('h1 output').title"), value, "the text in an attribute")
         href = tab.eval("() => document.getElementById('link').getAttribute('href')")
         expect(not str(href).lstrip().lower().startswith("javascript"), f"a link leads to {href}")
-    expect(not tab.eval("() => window.pwned"), "a value was run")
+    expect(not tab.eval("() => window.pwned"), "a value was executed")
     made = tab.eval("() => document.querySelectorAll('img, svg, main script, main b').length")
     same(made, 0, "elements made of values")
-    same(tab.eval("() => ear.stopped"), [], "what the policy had to stop")
+    same(tab.eval("() => ear.stopped"), [], "requests that the policy blocked")

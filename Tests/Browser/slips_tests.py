@@ -12,7 +12,7 @@ ADD = """(html) => {
 }"""
 
 
-def test_meters_and_progress_bars_show_a_value_and_go_as_far_as_is_described(stand: Stand) -> None:
+def test_meters_and_progress_bars_show_a_value_in_its_described_range(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", level={"type": "number", "min": 0, "max": 80}, share={"type": "number"})
     stand.set("lamp.level=20", "lamp.share=0.5")
@@ -27,7 +27,7 @@ def test_meters_and_progress_bars_show_a_value_and_go_as_far_as_is_described(sta
     same(tab.complaints, [])
 
 
-def test_the_console_tells_of_what_was_mistyped_and_of_nothing_else(stand: Stand) -> None:
+def test_the_console_warns_of_mistyped_attributes_and_of_nothing_else(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", level={"type": "number"}, name={"type": "string"}, place={"type": "object"})
     stand.set("lamp.level=1")
@@ -40,8 +40,9 @@ def test_the_console_tells_of_what_was_mistyped_and_of_nothing_else(stand: Stand
         <b data-bind="place.a.b"></b> <b data-bind="name" data-bind-attr="onclick"></b> <b data-bind="free"></b>""")
     tab.until("five complaints", "() => true")
     tab.page.wait_for_function("() => [...document.querySelectorAll('section b')][1].textContent === '1'")
-    wanted = ["describes no field 'lvel'; did you mean 'level'?", 'data-format="percnt:1": there are',
-              'data-bind-on="chnage": there are', "place.a.b: one member", 'data-bind-attr="onclick" cannot']
+    wanted = ["describes no field 'lvel'; did you mean 'level'?", 'data-format="percnt:1": the formats are',
+              'data-bind-on="chnage": the events are', "place.a.b: only a direct member",
+              'data-bind-attr="onclick" cannot']
     for words in wanted:
         expect(sum(words in one for one in tab.complaints) == 1, f"{words}: {tab.complaints}")
     same(len(tab.complaints), len(wanted), str(tab.complaints))
@@ -55,7 +56,7 @@ def test_pages_come_packed(stand: Stand) -> None:
         expect(int(packed[name]["content-length"]) < 16_000, f"{name}: {packed.get(name)}")
 
 
-def test_a_page_has_the_name_that_it_gives_itself_and_the_gateway_is_nobody(stand: Stand) -> None:
+def test_a_page_is_present_under_its_own_name_and_the_gateway_is_absent(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.on=true")
     tab = stand.tab("/pages/named.html").live()

@@ -168,7 +168,7 @@ class Stand(Stage):
         self.hub = self.start(
             "hub", "bindhub", "serve", "--listen", self.address, "--store", "memory", "--exit-with-stdin",
             "--web", "127.0.0.1:0", "--pages", str(pages), *options)
-        line = self.hub.expect("where its pages are", lambda line: line.text.startswith("web http"))
+        line = self.hub.expect("the address of its pages", lambda line: line.text.startswith("web http"))
         self.url = line.text.split(" ", 1)[1]
         self.origin = self.url.split("/?", 1)[0]
         return self.hub

@@ -127,7 +127,7 @@ def test_two_tabs_a_process_and_a_terminal_type_into_one_text_and_nothing_is_los
     signal.alarm(SECONDS * 3 + 60)
     stand.serve()
     typist = stand.start("typist", "bindlab", "type", "sheet", "--count", str(COUNT))
-    typist.expect("that it is there", lambda line: line.text == "ready")
+    typist.expect("the ready line", lambda line: line.text == "ready")
     tabs = [sheet(stand), sheet(stand)]
     terminal = Terminal(stand, letters(0xA000))
     for tab, first, seed in zip(tabs, (0x4E00, 0x5E00), (3, 5)):
@@ -155,7 +155,7 @@ def test_two_tabs_a_process_and_a_terminal_type_into_one_text_and_nothing_is_los
     for tab in tabs:
         same(tab.eval("() => typist.astray"), [], "carets that went astray")
         same(tab.complaints, [], "complaints")
-    stand.log(f"{SECONDS} s, {len(text)} letters and blanks, {len(terminal.typed)} of them from the terminal, "
+    stand.log(f"{SECONDS} s, {len(text)} letters and spaces, {len(terminal.typed)} of them from the terminal, "
               f"{stand.get('sheet')['version']} commits")
 
 

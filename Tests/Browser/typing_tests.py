@@ -26,7 +26,7 @@ def typed(stand: Stand, selector: str = "#name", text: str = "hello world") -> T
     return tab
 
 
-def test_rule_1_the_selection_stays_on_its_letters_when_another_writes_before_it(stand: Stand) -> None:
+def test_rule_1_the_selection_keeps_its_letters_when_another_writes_before_it(stand: Stand) -> None:
     for selector in ("#name", "#note"):
         tab = typed(stand, selector)
         tab.page.evaluate("(id) => document.getElementById(id).setSelectionRange(6, 11)", selector[1:])
@@ -82,7 +82,7 @@ def made() -> dict[str, Callable[[Stand], None]]:
     return {f"rule 1 the caret stays {where}": caret(row) for where, row in CARETS.items()}
 
 
-def test_rule_1_a_selection_does_not_grow_by_what_another_puts_in_at_its_ends(stand: Stand) -> None:
+def test_rule_1_a_selection_does_not_grow_by_insertions_at_its_ends(stand: Stand) -> None:
     tab = typed(stand, "#note")
     tab.page.evaluate("() => document.getElementById('note').setSelectionRange(6, 11)")
     stand.set("lamp.note=hello big world, well")
@@ -103,7 +103,7 @@ def test_rule_1_a_control_is_written_to_only_when_its_value_differs(stand: Stand
     same(tab.eval("() => window.count.writes"), 1, "writes to a control whose value is new")
 
 
-def test_rule_4_the_own_echo_changes_nothing(stand: Stand) -> None:
+def test_rule_4_the_echo_of_an_own_write_changes_nothing(stand: Stand) -> None:
     tab = typed(stand)
     tab.eval("""() => {
         const control = document.getElementById('name');
@@ -141,7 +141,7 @@ def test_rule_9_nothing_is_written_during_a_composition(stand: Stand) -> None:
     tab.until("the composed text", "() => document.getElementById('name').value === 'a日本'")
 
 
-def test_a_control_writes_when_its_attribute_says(stand: Stand) -> None:
+def test_a_control_writes_on_the_event_of_its_attribute(stand: Stand) -> None:
     tab = stand.tab().live()
     for selector, ends in (("#title", "Tab"), ("#place", "Enter"), ("#room", "Tab")):
         field = selector[1:]
@@ -177,7 +177,7 @@ def test_every_kind_of_control_is_bound_both_ways(stand: Stand) -> None:
     stand.set("lamp.name=shelf", "lamp.note:=\"one line\"", "lamp.level=60", "lamp.count=8", "lamp.on=false",
               "lamp.colour=red", "lamp.tags:=[\"old\"]", "lamp.size=small", "lamp.day=2027-01-02",
               "lamp.tint=#112233", "lamp.share=0.256", "lamp.plain=words", "lamp.target=/pages/two.html")
-    tab.until("all of the other's values", """() => {
+    tab.until("all values of the other", """() => {
         const at = (id) => document.getElementById(id);
         return at("name").value === "shelf" && at("note").value === "one line" && at("level").value === "60"
           && at("count").value === "8" && !at("on").checked && at("colour").value === "red"
@@ -192,7 +192,7 @@ def test_every_kind_of_control_is_bound_both_ways(stand: Stand) -> None:
     same(tab.eval(seen), [False, True, True], "what data-show shows")
 
 
-def test_half_typed_numbers_are_not_written(stand: Stand) -> None:
+def test_incomplete_numbers_are_not_written(stand: Stand) -> None:
     tab = stand.tab().live()
     tab.page.click("#count")
     tab.page.keyboard.type("-")
@@ -209,7 +209,7 @@ def test_half_typed_numbers_are_not_written(stand: Stand) -> None:
     same(tab.eval("() => document.getElementById('count').value"), "-12")
 
 
-def test_a_number_that_is_typed_slowly_is_one_commit(stand: Stand) -> None:
+def test_a_slowly_typed_number_is_one_commit(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.count=20")
     tab = stand.tab().live()
@@ -230,7 +230,7 @@ def test_a_number_that_is_typed_slowly_is_one_commit(stand: Stand) -> None:
         tab.state("#count", None)
 
 
-def test_escape_takes_back_a_number_and_the_next_key_writes_nothing(stand: Stand) -> None:
+def test_escape_restores_a_number_and_the_next_key_writes_nothing(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.count=20")
     tab = stand.tab().live()

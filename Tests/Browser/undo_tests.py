@@ -24,7 +24,7 @@ def showing(tab: Tab, stand: Stand, text: str) -> None:
     tab.state("#text", None)
 
 
-def test_undo_takes_back_what_was_typed_and_leaves_what_others_wrote(stand: Stand) -> None:
+def test_undo_removes_typed_text_and_keeps_the_text_of_others(stand: Stand) -> None:
     tab = sheet(stand)
     tab.page.keyboard.type(" three")
     showing(tab, stand, "one two three")
@@ -41,7 +41,7 @@ def test_undo_takes_back_what_was_typed_and_leaves_what_others_wrote(stand: Stan
     same(tab.complaints, [])
 
 
-def test_undo_goes_back_step_by_step_to_before_others_wrote(stand: Stand) -> None:
+def test_undo_goes_back_step_by_step_beyond_writes_of_others(stand: Stand) -> None:
     tab = sheet(stand)
     tab.page.keyboard.type("A")
     showing(tab, stand, "one twoA")
@@ -55,7 +55,7 @@ def test_undo_goes_back_step_by_step_to_before_others_wrote(stand: Stand) -> Non
     showing(tab, stand, "zero one two")
 
 
-def test_undo_where_the_last_write_wins_ends_at_what_another_wrote(stand: Stand) -> None:
+def test_undo_of_a_last_writer_wins_field_stops_at_a_write_of_another(stand: Stand) -> None:
     tab = sheet(stand, "lastWrite")
     tab.page.keyboard.type(" three")
     showing(tab, stand, "one two three")
@@ -74,7 +74,7 @@ def test_undo_without_others_is_the_browsers_own(stand: Stand) -> None:
     tab.page.keyboard.type(" three")
     showing(tab, stand, "one two three")
     tab.page.keyboard.press("ControlOrMeta+z")
-    tab.until("what the browser took back", f"() => ({VALUE})().length < 13")
+    tab.until("the browser's undo", f"() => ({VALUE})().length < 13")
     text = tab.eval(VALUE)
     showing(tab, stand, text)
     stand.set(f"sheet.text=zero {text}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stand import Stand, same
 
 
-def test_rule_8_letters_are_counted_as_a_person_does(stand: Stand) -> None:
+def test_rule_8_letters_are_counted_as_grapheme_clusters(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", name={"type": "string", "maxLength": 5})
     tab = stand.tab().live()
@@ -49,7 +49,7 @@ def test_a_field_of_any_type_takes_json_and_text(stand: Stand) -> None:
     tab.state("#settings", "refused")
 
 
-def test_a_write_that_no_hub_could_read_is_refused_and_no_other_one(stand: Stand) -> None:
+def test_only_a_malformed_write_is_refused(stand: Stand) -> None:
     tab = stand.tab().live()
     outcomes = tab.eval("""async () => {
         window.states = [];
@@ -70,8 +70,8 @@ def test_a_write_that_no_hub_could_read_is_refused_and_no_other_one(stand: Stand
     same(tab.eval("() => window.states"), [], "changes of the link")
 
 
-def test_a_module_imports_what_the_script_has(stand: Stand) -> None:
+def test_a_module_imports_the_functions_of_the_script(stand: Stand) -> None:
     tab = stand.tab("/pages/module.html")
     stand.committed("lamp", "name", "from a module")
-    tab.until("what is bound", "() => document.getElementById('name').textContent === 'from a module'")
+    tab.until("the bound value", "() => document.getElementById('name').textContent === 'from a module'")
     same(tab.complaints, [])

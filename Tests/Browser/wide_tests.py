@@ -15,7 +15,7 @@ DRAWN = Path(__file__).with_name("drawn.js")
 
 # Many models.
 
-def test_a_tab_that_looks_at_more_models_than_a_page_may_follow_sees_the_fields_of_each(stand: Stand) -> None:
+def test_a_tab_shows_the_fields_of_more_models_than_a_page_may_join(stand: Stand) -> None:
     stand.serve()
     count = 264  # A page may follow 256.
     stand.run("set", *[f"m{number:03}.x={number}" for number in range(count)])
@@ -30,10 +30,10 @@ def test_a_tab_that_looks_at_more_models_than_a_page_may_follow_sees_the_fields_
             && document.querySelector('#rows output')?.textContent === String(Number(ids.at(-1).slice(1)))""", ids)
     same(tab.eval("() => ear.received.filter((one) => one.kind === 'error')"), [], "what was refused")
     left = tab.eval("() => [...bind.link().models.values()].filter((one) => one.state === 'current').length")
-    expect(left <= 60, f"{left} models are followed")
+    expect(left <= 60, f"{left} models are joined")
 
 
-def test_a_model_that_may_not_be_joined_is_seen_to_be_so_and_comes_back(stand: Stand) -> None:
+def test_a_model_that_cannot_be_joined_is_marked_and_joined_later(stand: Stand) -> None:
     stand.serve()
     stand.run("set", *[f"m{number:03}.x={number}" for number in range(260)])
     tab = stand.tab("/pages/controls.html").live()
@@ -49,7 +49,7 @@ def test_a_model_that_may_not_be_joined_is_seen_to_be_so_and_comes_back(stand: S
         }
         document.body.append(more)
     }""")
-    tab.until("which are refused", "() => document.querySelectorAll('#more [data-state=refused]').length > 0")
+    tab.until("the refused models", "() => document.querySelectorAll('#more [data-state=refused]').length > 0")
     shown = tab.eval("""() => { const one = document.querySelector('#more [data-state=refused]')
         return [one.title, document.querySelector('[data-light]').dataset.state,
                 document.querySelector('[data-light]').textContent] }""")
@@ -58,7 +58,7 @@ def test_a_model_that_may_not_be_joined_is_seen_to_be_so_and_comes_back(stand: S
     same([outcome["kind"], outcome["code"]], ["refused", "tooManyTopics"], "a write into it")
     # What leaves the document makes room, and what was refused is asked for again.
     tab.eval("() => { for (const one of [...document.querySelectorAll('#more p')].slice(0, 50)) one.remove() }")
-    tab.until("all of them", """() => document.querySelectorAll('#more [data-state]').length === 0
+    tab.until("all models live", """() => document.querySelectorAll('#more [data-state]').length === 0
         && [...document.querySelectorAll('#more p')]
             .every((one) => Number(one.dataset.model.slice(1)) == one.textContent)""")
     tab.lights(*tab.eval("() => ear.lights()").replace("blocked", "live").split(","))
@@ -82,10 +82,10 @@ def test_ten_thousand_fields_are_all_reachable_with_few_rows(stand: Stand) -> No
     tab.until("the last field", "() => document.querySelector('#rows').textContent.includes('f09999')")
     expect(tab.eval(rows) < 200, f"{tab.eval(rows)} rows at the end")
     tab.page.get_by_label("Find a field or value").fill("f07")
-    tab.until("those that are found",
+    tab.until("the matching fields",
               "() => document.getElementById('more-fields').textContent === '1000 of 10000 fields'")
     tab.page.get_by_label("Find a field or value").fill("8765")
-    tab.until("one by its value", "() => document.querySelectorAll('#rows > tr').length === 1")
+    tab.until("the field with that value", "() => document.querySelectorAll('#rows > tr').length === 1")
     tab.page.get_by_label("Edit").first.click()
     box = tab.page.get_by_role("spinbutton", name="f08765")
     box.fill("5")
@@ -95,7 +95,7 @@ def test_ten_thousand_fields_are_all_reachable_with_few_rows(stand: Stand) -> No
     same(tab.complaints, [])
 
 
-def test_a_plot_out_of_view_is_not_drawn_and_one_in_view_a_few_times_a_second(stand: Stand) -> None:
+def test_a_plot_is_drawn_a_few_times_a_second_and_only_in_view(stand: Stand) -> None:
     stand.serve()
     stand.set(*[f"wide.f{number:03}={number}" for number in range(120)])
     tab = opened(stand, "wide", DRAWN)
@@ -118,7 +118,7 @@ def test_a_plot_out_of_view_is_not_drawn_and_one_in_view_a_few_times_a_second(st
 
 # Small things.
 
-def test_a_broken_address_leaves_the_list_whole_and_back_leads_to_the_model_before(stand: Stand) -> None:
+def test_a_malformed_address_keeps_the_list_and_back_shows_the_previous_model(stand: Stand) -> None:
     stand.serve()
     stand.set("a.x=1", "b.x=2")
     stand.set("c.x=3")
@@ -132,12 +132,12 @@ def test_a_broken_address_leaves_the_list_whole_and_back_leads_to_the_model_befo
     tab.page.go_back()
     tab.until("the model before", title, "b")
     tab.eval("() => { location.hash = 'nowhere' }")
-    tab.page.get_by_text("There is no such model").wait_for()
+    tab.page.get_by_text("This model does not exist yet").wait_for()
     stand.set("nowhere.x=1")
-    tab.until("it is there now", "() => document.querySelector('#rows output')?.textContent === '1'")
+    tab.until("the created field", "() => document.querySelector('#rows output')?.textContent === '1'")
 
 
-def test_fields_stand_as_they_are_described(stand: Stand) -> None:
+def test_fields_are_ordered_as_described(stand: Stand) -> None:
     stand.serve()
     fields = ["zone", "open", "opensAt", "closesAt", "accent"]
     stand.set("kiosk.@description:=" + json.dumps({"fields": {name: {"type": "string"} for name in fields}}),
@@ -150,7 +150,7 @@ def test_fields_stand_as_they_are_described(stand: Stand) -> None:
          [*fields, "aaa"])
 
 
-def test_the_numbers_of_the_hub_fit(stand: Stand) -> None:
+def test_the_figures_of_the_hub_fit(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.on=true")
     tab = opened(stand, "lamp", viewport={"width": 1440, "height": 900})
@@ -161,7 +161,7 @@ def test_the_numbers_of_the_hub_fit(stand: Stand) -> None:
     same(cut, 0, "numbers beyond the edge")
 
 
-def test_a_model_called_model_is_no_type_of_its_own_name_in_swift(stand: Stand) -> None:
+def test_a_model_with_a_reserved_name_becomes_another_swift_type(stand: Stand) -> None:
     stand.serve()
     stand.set("shop/model.on=true", "model.on=true")
     for model, name in (("shop/model", "ShopModel"), ("model", "MyModel")):
@@ -169,11 +169,11 @@ def test_a_model_called_model_is_no_type_of_its_own_name_in_swift(stand: Stand) 
         tab.page.get_by_role("button", name="Copy as Swift").click()
         tab.until("the type", "(words) => document.getElementById('copied-words').textContent.includes(words)",
                   f"struct {name}: Model {{")
-        tab.page.get_by_role("button", name="Close what was copied").click()
-        expect(not tab.page.locator("#copied").is_visible(), "what was copied cannot be closed")
+        tab.page.get_by_role("button", name="Close the copied text").click()
+        expect(not tab.page.locator("#copied").is_visible(), "the copied text cannot be closed")
 
 
-def test_a_model_as_a_command_holds_what_was_written_and_not_what_is_described(stand: Stand) -> None:
+def test_a_model_copied_as_a_command_has_only_written_values(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", level={"type": "number", "default": 0.3}, name={"type": "string", "default": "desk"})
     stand.set("lamp.level=0.5", "lamp.extra=1")
@@ -183,7 +183,7 @@ def test_a_model_as_a_command_holds_what_was_written_and_not_what_is_described(s
     same(tab.page.locator("#copied-words").inner_text(), "bindpeer set lamp.level=0.5 lamp.extra=1")
 
 
-def test_a_history_has_a_plot_with_how_far_it_goes_its_unit_and_times(stand: Stand) -> None:
+def test_the_plot_of_a_history_has_range_unit_and_times(stand: Stand) -> None:
     stand.serve()
     stand.describe("oven", heat={"type": "number", "unit": "°C", "help": "Measured at the door."})
     stand.set("oven.heat=20")
@@ -211,10 +211,10 @@ def test_a_form_shows_titles_and_help_of_the_description(stand: Stand) -> None:
     tab.page.get_by_text("Local time, as 08:30.").wait_for()
     same(tab.eval("(id) => document.getElementById(id).textContent", box.get_attribute("aria-describedby").split()[0]),
          "Local time, as 08:30.")
-    expect(tab.page.get_by_label("note").is_visible(), "the field without a title")
+    expect(tab.page.get_by_label("note").is_visible(), "a field without a title has no label")
 
 
-def test_what_swift_cannot_declare_of_a_field_is_told_beside_it(stand: Stand) -> None:
+def test_undeclarable_parts_of_a_description_are_comments_in_swift(stand: Stand) -> None:
     stand.serve()
     stand.describe("oven", heat={"type": "number", "min": 0, "step": 0.5, "default": 20},
                    mode={"type": "string", "default": {"a": 1}, "pattern": "a+"},

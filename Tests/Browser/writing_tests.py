@@ -56,7 +56,7 @@ def test_rule_2_one_write_in_flight_newer_ones_coalesce_and_the_last_arrives(sta
     stand.log(f"60 movements became {len(tab.proposals('level')) - 2} commits")
 
 
-def test_rule_3_a_field_with_an_unconfirmed_write_is_not_moved_by_others(stand: Stand) -> None:
+def test_rule_3_a_field_with_an_unconfirmed_write_ignores_commits_of_others(stand: Stand) -> None:
     tab = stand.tab().live()
     tab.link.hold_up()
     tab.page.fill("#name", "mine")
@@ -79,18 +79,18 @@ def refused(stand: Stand) -> Tab:
     stand.describe("lamp", code={"type": "string", "choices": ["blue", "green"]})
     tab.page.click("#code")
     tab.page.fill("#code", "purple")
-    tab.until("the write, sent", "() => ear.proposals().some((one) => one.operations[0][2] === 'purple')")
+    tab.until("the sent write", "() => ear.proposals().some((one) => one.operations[0][2] === 'purple')")
     tab.link.release()
     return tab
 
 
-def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text(stand: Stand) -> None:
+def test_rule_5_a_refusal_is_marked_shows_its_reason_and_keeps_the_typed_text(stand: Stand) -> None:
     tab = refused(stand)
     tab.state("#code", "refused")
     same(tab.eval("() => document.getElementById('code').getAttribute('aria-invalid')"), "true", "aria-invalid")
     same(tab.eval("() => document.getElementById('code').value"), "purple", "the text of the focused control")
     words = tab.eval(DESCRIPTION, "code")
-    expect("purple" in words or "green" in words, f"what the control tells is {words!r}")
+    expect("purple" in words or "green" in words, f"the description of the control is {words!r}")
     same(tab.get("lamp", "code"), "blue", "what the model has")
     tab.page.fill("#name", "elsewhere")
     stand.committed("lamp", "name", "elsewhere")
@@ -100,10 +100,10 @@ def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text(stand: Sta
     tab.page.fill("#code", "green")
     stand.committed("lamp", "code", "green")
     tab.state("#code", None)
-    tab.until("no mark any more", "() => document.getElementById('code').getAttribute('aria-invalid') !== 'true'")
+    tab.until("no mark", "() => document.getElementById('code').getAttribute('aria-invalid') !== 'true'")
 
 
-def test_rule_5_what_was_refused_is_written_after_all_or_given_up(stand: Stand) -> None:
+def test_rule_5_a_refused_text_can_be_written_again_or_discarded(stand: Stand) -> None:
     tab = refused(stand)
     tab.state("#code", "refused")
     tab.page.focus("#name")
@@ -126,7 +126,7 @@ def test_rule_5_what_was_refused_is_written_after_all_or_given_up(stand: Stand) 
     same(stand.get("lamp")["values"]["code"], "blue")
 
 
-def test_rule_5_unfinished_text_stays_when_its_control_is_left(stand: Stand) -> None:
+def test_rule_5_incomplete_text_stays_when_its_control_loses_focus(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", count={"type": "integer"})
     stand.set("lamp.settings:={\"a\":1}", "lamp.mail=a@b.c", "lamp.count=2")
@@ -141,8 +141,8 @@ def test_rule_5_unfinished_text_stays_when_its_control_is_left(stand: Stand) -> 
     stand.set("lamp.settings:={\"a\":2}", "lamp.mail=b@b.c", "lamp.count=3")
     tab.shows("lamp", "count", 3)
     for field, half in halves.items():
-        same(tab.eval("(id) => document.getElementById(id).value", field), half, "what was typed")
-        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} does not say why")
+        same(tab.eval("(id) => document.getElementById(id).value", field), half, "the typed text")
+        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} shows no reason")
         same(tab.proposals(field), [], f"proposals of {field}")
     # Emptied, it is nothing to keep.
     tab.page.fill("#count", "")
@@ -167,7 +167,7 @@ def test_rule_8_json_is_checked_at_each_key_and_written_once(stand: Stand) -> No
     tab.page.keyboard.press("ControlOrMeta+a")
     tab.page.keyboard.type('{"b":')
     tab.state("#settings", "refused")
-    expect("JSON" in tab.eval("() => document.getElementById('whySettings').textContent"), "it does not say why")
+    expect("JSON" in tab.eval("() => document.getElementById('whySettings').textContent"), "it shows no reason")
     tab.page.keyboard.type("2}")
     tab.state("#settings", "draft")
     same(tab.proposals("settings"), [], "proposals while it is typed")
@@ -177,7 +177,7 @@ def test_rule_8_json_is_checked_at_each_key_and_written_once(stand: Stand) -> No
     same(len(tab.proposals("settings")), 1)
 
 
-def test_rule_5_a_refused_change_of_several_fields_falls_back_together(stand: Stand) -> None:
+def test_rule_5_a_refused_change_of_several_fields_is_rolled_back_together(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.describe("lamp", level={"type": "number", "min": 0, "max": 100})
     stand.set("lamp.level=10", "lamp.name=ten")
@@ -188,7 +188,7 @@ def test_rule_5_a_refused_change_of_several_fields_falls_back_together(stand: St
         lamp.on(null, () => window.turns.push(`${lamp.get("level")} ${lamp.get("name")}`));
         lamp.change({ level: 1000, name: "thousand" });
     }""")
-    tab.until("the fall back", "() => bind.model('lamp').get('level') === 10")
+    tab.until("the rollback", "() => bind.model('lamp').get('level') === 10")
     same(tab.get("lamp", "name"), "ten")
     mixed = [turn for turn in tab.eval("() => window.turns") if turn not in ("10 ten", "1000 thousand")]
     same(mixed, [], "turns that showed one of two fields that belong together")
@@ -206,7 +206,7 @@ def test_rule_8_the_description_sets_the_native_limits(stand: Stand) -> None:
     }""")
 
 
-def test_rule_8_a_slider_of_what_shows_as_a_percent_goes_from_0_to_1(stand: Stand) -> None:
+def test_rule_8_the_slider_of_a_percentage_ranges_from_0_to_1(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.share=0.8", "lamp.dim=30")
     tab = stand.tab().live()
@@ -224,7 +224,7 @@ def test_rule_8_a_slider_of_what_shows_as_a_percent_goes_from_0_to_1(stand: Stan
     tab.until("the limit", "() => document.getElementById('slider').max === '2'")
 
 
-def test_rule_8_what_the_control_finds_invalid_is_not_sent(stand: Stand) -> None:
+def test_rule_8_a_value_that_the_control_finds_invalid_is_not_sent(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", count={"type": "integer", "min": 2, "max": 9},
                    code={"type": "string", "pattern": "[a-z]+-[0-9]+"})
@@ -237,7 +237,7 @@ def test_rule_8_what_the_control_finds_invalid_is_not_sent(stand: Stand) -> None
     same(tab.proposals("count") + tab.proposals("code"), [], "proposals of what does not fit")
     for field in ("count", "code"):
         same(tab.eval("(id) => document.getElementById(id).getAttribute('aria-invalid')", field), "true", field)
-        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} does not say why")
+        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} shows no reason")
     tab.page.fill("#count", "8")
     tab.page.fill("#code", "desk-1")
     stand.committed("lamp", "count", 8)

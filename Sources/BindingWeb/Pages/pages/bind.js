@@ -582,7 +582,7 @@ var bind = globalThis.bind ??= (() => {
     async askWhy() {
       try {
         const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
-        this.problem = /401|403/.test(status) ? 'not signed in: run bindhub web, open the address' : ''
+        this.problem = /401|403/.test(status) ? 'not signed in: run bindhub web and open the address' : ''
       } catch { this.problem = '' }
       this.notify('state')
     }
@@ -926,7 +926,7 @@ var bind = globalThis.bind ??= (() => {
       // Nothing typed is nothing lost.
       if (binding.isDirty && !element.value && !element.validity.badInput) dropEdit(binding, true)
       else if (binding.isDirty && !model.refusals.has(field)) {
-        refuse(binding, isWhole ? 'it is not written yet' : element.validationMessage || 'it is not whole', isWhole)
+        refuse(binding, isWhole ? 'not written yet' : element.validationMessage || 'the input is incomplete', isWhole)
       }
       binding.shown = undefined
       model.touch(field)

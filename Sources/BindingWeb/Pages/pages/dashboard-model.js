@@ -57,7 +57,7 @@ export class ModelView {
     at('model-version').textContent = ''
     at('actions').hidden = at('fields').hidden = at('present').hidden = true
     at('no-fields').hidden = false
-    at('no-fields').replaceChildren('There is no such model. It shows here as soon as there is. In a terminal: ',
+    at('no-fields').replaceChildren('This model does not exist yet. In a terminal: ',
       make('code', {}, `bindpeer set ${id}.on=true`))
   }
 

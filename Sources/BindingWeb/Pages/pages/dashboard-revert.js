@@ -34,7 +34,7 @@ export class Revert {
     const { id, epoch, element } = row, before = [...element.childNodes]
     row.isAsked = true
     const named = fields.slice(0, MOST_NAMED).map(({ field, from }) =>
-      from === undefined ? `take ${field} away` : `set ${field} back to ${shown(from, 40)}`)
+      from === undefined ? `delete ${field}` : `set ${field} back to ${shown(from, 40)}`)
     const more = fields.length > MOST_NAMED ? `, and ${fields.length - MOST_NAMED} more` : ''
     const words = `${id}: ${named.join(', ')}${more}?`
     const yes = make('button', { type: 'button' }, 'Yes'), no = make('button', { type: 'button' }, 'No')
@@ -58,8 +58,8 @@ export class Revert {
       const target = fields.map(({ field, from, version }) => ({ field, value: from, version }))
       const outcome = await this.#set(id, epoch, target)
       const isBack = outcome.kind === 'committed'
-      row.note = isBack ? `set back at ${outcome.version}` : outcome.kind === 'unchanged' ? 'it is so already'
-        : outcome.kind === 'conflict' ? 'not set back: it was written again since' : `not set back: ${outcome.kind}`
+      row.note = isBack ? `reverted at ${outcome.version}` : outcome.kind === 'unchanged' ? 'nothing to revert'
+        : outcome.kind === 'conflict' ? 'not reverted: the field was written since' : `not reverted: ${outcome.kind}`
       if (isBack) this.#offerUndo(row, fields, outcome.version)
       end()
       row.undo?.focus()
@@ -74,8 +74,8 @@ export class Revert {
     row.undo = make('button', { type: 'button', class: 'plain' }, 'Undo')
     row.undo.onclick = async () => {
       const outcome = await this.#set(id, epoch, fields.map(({ field, to }) => ({ field, value: to, version })))
-      close(outcome.kind === 'committed' ? `set back, and undone at ${outcome.version}`
-        : outcome.kind === 'conflict' ? 'not undone: it was written again since' : `not undone: ${outcome.kind}`)
+      close(outcome.kind === 'committed' ? `reverted, and undone at ${outcome.version}`
+        : outcome.kind === 'conflict' ? 'not undone: the field was written since' : `not undone: ${outcome.kind}`)
     }
     const close = note => {
       clearTimeout(timer)

@@ -120,9 +120,9 @@ export class Rows {
   #showEmpty(count) {
     const { state, blocked, id, link } = this.#model, hasAnswer = state === 'current' || !link.isLive
     at('no-fields').hidden = count > 0
-    at('no-fields').replaceChildren(...blocked ? ['This page cannot follow it: ', blocked.text, '. It asks again.']
+    at('no-fields').replaceChildren(...blocked ? ['Cannot join the model: ', blocked.text, '. Trying again.']
       : hasAnswer ? ['This model has no fields. In a terminal: ', make('code', {}, `bindpeer set ${id}.on=true`)]
-        : ['Asking for its fields …'])
+        : ['Loading its fields …'])
   }
 
   /** The model may be followed now, or not any more. */

@@ -50,7 +50,7 @@ let isChosen = false                     // whether a person has, or the address
 /** Whether what is typed and not written may go. */
 function mayDrop() {
   const drafts = bind.drafts(), fields = drafts.length === 1 ? 'a field' : `${drafts.length} fields`
-  const question = `What you typed into ${fields} of ${view.id} is not written. Discard it?`
+  const question = `Your input in ${fields} of ${view.id} is not written. Discard it?`
   if (drafts.length && !confirm(question)) return false
   for (const draft of drafts) draft.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
   return true
@@ -84,7 +84,7 @@ const tree = new Tree(at('tree'), id => {
 }, (all, found, left) => {
   at('no-models').hidden = all > 0
   at('not-found').hidden = !all || found > 0 && !left
-  at('not-found').textContent = left ? `${left} more: find narrows it` : 'No model has that in its name.'
+  at('not-found').textContent = left ? `${left} more: search to see them` : 'No model name contains this text.'
 })
 
 link.list('', ({ model, version, fields }) => {
@@ -140,9 +140,9 @@ document.addEventListener('keydown', event => {
 
 /** The hub in the header: what it is called and how much it promises. */
 const GRADES = {
-  memory: 'what is committed is gone when the hub ends',
-  process: 'what is acknowledged survives the end of the hub',
-  disk: 'what is acknowledged survives the loss of power',
+  memory: 'commits are lost when the hub ends',
+  process: 'acknowledged writes survive the end of the hub',
+  disk: 'acknowledged writes survive a power loss',
 }
 function showFacts() {
   if (!link.welcome) return
@@ -156,7 +156,7 @@ showFacts()
 link.on((what, detail) => {
   if (what === 'state') {
     showFacts()
-    announce(link.isLive ? 'The hub is there' : 'The hub is out of reach')
+    announce(link.isLive ? 'Connected' : 'Not connected')
   }
-  if (what === 'error') announce(`The hub says: ${detail.text}`)
+  if (what === 'error') announce(`Error of the hub: ${detail.text}`)
 })

@@ -3,7 +3,7 @@
 
 for (const side of ['left', 'right']) {
   bind.link(side).on((what, detail) => {
-    const words = what === 'state' ? bind.link(side).isLive ? 'the hub is there' : 'the hub is out of reach'
+    const words = what === 'state' ? bind.link(side).isLive ? 'connected' : 'not connected'
       : what === 'outcome' && detail.isRefused ? `${detail.outcome.kind}: ${detail.reason}` : ''
     if (words) document.getElementById('aloud').textContent = `${side}: ${words}`
   })

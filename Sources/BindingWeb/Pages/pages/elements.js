@@ -66,10 +66,10 @@ export function doubt(binding, formats) {
   binding.isDoubted = true
   const warn = words => console.warn(`bind.js: ${words}`, element)
   const name = format?.split(':')[0]
-  if (name && !formats[name]) warn(`data-format="${format}": there are ${Object.keys(formats).join(', ')}`)
-  if (bindOn && !WHEN.test(bindOn)) warn(`data-bind-on="${bindOn}": there are input, change, blur, enter`)
+  if (name && !formats[name]) warn(`data-format="${format}": the formats are ${Object.keys(formats).join(', ')}`)
+  if (bindOn && !WHEN.test(bindOn)) warn(`data-bind-on="${bindOn}": the events are input, change, blur, enter`)
   if (attribute && !ATTRIBUTES.test(attribute.toLowerCase())) warn(`data-bind-attr="${attribute}" cannot be bound`)
-  if (part?.includes('.')) warn(`${field}.${part}: one member of an object can be bound, and none of a member`)
+  if (part?.includes('.')) warn(`${field}.${part}: only a direct member of an object can be bound`)
   if (model.get(field) !== undefined || model.describe(field)) return
   // What is not described is free; but one of these was probably meant.
   const described = Object.keys(model.get('@description')?.fields ?? {})

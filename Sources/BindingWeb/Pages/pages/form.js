@@ -11,7 +11,7 @@ at('title').title = id
 
 // The light counts the seconds; who does not see it is told once.
 bind.link().on((what, detail) => {
-  if (what === 'state') at('aloud').textContent = bind.link().isLive ? 'The hub is there' : 'The hub is out of reach'
+  if (what === 'state') at('aloud').textContent = bind.link().isLive ? 'Connected' : 'Not connected'
   if (what === 'outcome' && detail.isRefused) at('aloud').textContent = `${detail.outcome.kind}: ${detail.reason}`
 })
 
@@ -60,5 +60,5 @@ try {
   model.on(null, draw)
   hub.on('disagreements', draw)
 } catch (error) {
-  at('empty').textContent = `${error.message}. Write one behind /form/ in the address, as in /form/lamp.`
+  at('empty').textContent = `${error.message}. Add a model id to the address, such as /form/lamp.`
 }

@@ -189,7 +189,7 @@ function putBack() {
     control.value = draft.words
     since.set(control, draft.at)
     Object.assign(binding, { isDirty: true, shown: undefined, seen: draft.seen })
-    refuse(binding, draft.reason ?? 'it is not written yet', 'value' in read(binding))
+    refuse(binding, draft.reason ?? 'not written yet', 'value' in read(binding))
     binding.model.touch(binding.field)
   }
 }

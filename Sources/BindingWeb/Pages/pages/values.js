@@ -73,7 +73,7 @@ export function checked(result, words, { maxLength, pattern }) {
     if (count > maxLength) return { problem: `${count} of ${maxLength} characters` }
   }
   return pattern && isQuick(pattern, words.length) && !fits(pattern, words)
-    ? { problem: `it has to look like ${pattern}` } : result
+    ? { problem: `the text must match ${pattern}` } : result
 }
 
 function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
@@ -105,8 +105,8 @@ const VERBS = new Map([...['set', 'setIfAbsent', 'add', 'max', 'min', 'union'].m
 export function fault(operations, conditions, message) {
   if (!operations.length) return { kind: 'unchanged' }
   const refused = (code, text) => ({ kind: 'refused', code, text })
-  if (new TextEncoder().encode(message).length > MOST_BYTES) return refused('proposalTooLarge', 'it is too long')
-  if (conditions.length > 255) return refused('proposalTooLarge', 'it has more than 255 conditions')
+  if (new TextEncoder().encode(message).length > MOST_BYTES) return refused('proposalTooLarge', 'the write is too long')
+  if (conditions.length > 255) return refused('proposalTooLarge', 'the write has more than 255 conditions')
   for (const operation of operations) {
     const [verb, name, value] = operation, takesValue = VERBS.get(verb)
     if (takesValue === undefined) return refused('malformedValue', `'${verb}' is not a verb`)
@@ -122,11 +122,11 @@ export function fault(operations, conditions, message) {
 }
 
 function unreadable(value, depth = 0) {
-  if (typeof value === 'string') return value.isWellFormed?.() === false ? 'half of a character is missing' : ''
+  if (typeof value === 'string') return value.isWellFormed?.() === false ? 'it has half of a surrogate pair' : ''
   if (typeof value === 'number' && !isFinite(value)) return `JSON has no ${value}: write { $float: '${value}' }`
   if (value instanceof Map || value instanceof Set) return 'JSON has no Map and no Set'
   if (!value || typeof value !== 'object') return ''
-  if (depth === MOST_DEPTH) return `it has more than ${MOST_DEPTH} nested lists and objects`
+  if (depth === MOST_DEPTH) return `the value has more than ${MOST_DEPTH} nested lists and objects`
   for (const [key, one] of Object.entries(value)) {
     const why = unreadable(key) || unreadable(one, depth + 1)
     if (why) return why
@@ -137,7 +137,7 @@ function unreadable(value, depth = 0) {
 /** Why there was no commit, in words. `text` and `age` are those of bind.js. */
 export function reason({ kind, text: words, code, version, name, value, age: ms }, text, age) {
   if (words || code || kind !== 'conflict') return words || code || kind
-  if (!version) return 'it is not there any more'
+  if (!version) return 'the field no longer exists'
   return `${name} ${value === undefined ? 'deleted it' : `set it to ${quoted(value, text)}`}, ${age(ms)} ago`
 }
 
