@@ -1,4 +1,4 @@
-"""What is measured, and what it should show: each aim is a ratio of two contenders in one and the same round."""
+"""The measured cases and the aims; an aim limits a ratio of two contenders in the same round."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 RELAYS = ("bindhub, ipc", "forwarder, ipc", "bindhub", "NATS core", "Redis", "mosquitto QoS 0", "mosquitto QoS 1",
           "JetStream KV, memory")
 STORED = ("bindhub, process", "Redis everysec", "JetStream KV, file", "bindhub, disk", "Redis always", "etcd")
-# Mosquitto is left out at 20,000 changes a second: with eight subscribers that is more than it can deliver.
+# Without Mosquitto at 20,000 changes a second, which it cannot deliver to eight subscribers.
 QUICK = ("bindhub, ipc", "forwarder, ipc", "bindhub", "NATS core", "Redis", "JetStream KV, memory")
-# Whose logs grow for a minute: these are folded or rewritten meanwhile, as each does by itself.
+# Logs that grow for a minute, and that the server compacts or rewrites meanwhile, as by default.
 LASTING = ("bindhub, process", "Redis everysec, rewriting", "JetStream KV, file", "bindhub, disk",
            "Redis always, rewriting", "etcd")
 HUB_AND_REDIS = LASTING[:2] + LASTING[3:5]
@@ -26,20 +26,20 @@ class Case:
     group: str
     contenders: tuple[str, ...]
     subscribers: int = 1
-    # Changes that are handed over together.
+    # Changes in one batch.
     batch: int = 1
     bytes: int = 32
-    # Changes a second; 0: as many as can be.
+    # Changes a second; 0: as many as possible.
     rate: int = 0
-    # Changes go to this many fields, or keys, in turn.
+    # The number of fields, or keys, that are set in turn.
     fields: int = 16
-    # How long is written in each measurement, and how many rounds at most; 0: as the run has it.
+    # The duration of the writing, and the maximum number of rounds; 0: those of the run.
     seconds: float = 0
     rounds: int = 0
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether somebody joins all of the fields, which nobody else writes to; others write at the rate."""
+        """Whether a peer joins the large model, which no other peer writes, while others write at the rate."""
         return self.group == SNAPSHOT
 
     @property
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def column(self) -> str:
-        """Its name within its group."""
+        """The name within the group."""
         return self.name.replace(", single, 32 B", "") if self.group == GROWTH else self.name
 
 
@@ -73,7 +73,7 @@ ALL = [
     Case(PACED, QUICK, 8, rate=20_000),
     Case(PACED, RELAYS + STORED, 8, rate=2_000),
 ]
-# To prove that everything works: each contender at least once each way.
+# Checks that everything works: each contender at least once in each role.
 SHORT = [
     Case(RELAYED, RELAYS, 8, 16), Case(KEPT, STORED, 1), Case(PACED, RELAYS + STORED, 8, rate=500),
     replace(ALL[0], contenders=RELAYS[:2]), Case(SUSTAINED, LASTING, 1, 16, fields=2_000, seconds=2),
@@ -86,9 +86,9 @@ class Aim:
     cases: tuple[Case, ...]
     measure: str
     ours: str
-    # The best of these counts; none: the limit is that of the figure itself.
+    # The best of these counts; none: the limit is of the figure itself.
     others: tuple[str, ...]
-    # More than that is wanted of a rate, less of a delay or of growth.
+    # A minimum for a rate, a maximum for a delay or for growth.
     limit: float
 
     @property
@@ -123,7 +123,7 @@ AIMS = [
     Aim(_FULL, "rate", "bindhub, Peer to Peer", ("Redis",), 1),
     *[Aim(_LARGE, "snapshot", ours, ("Redis",), 1) for ours in LARGE[:2]],
     *[Aim(_LARGE, "max", ours, (), 5_000) for ours in LARGE[:2]],
-    # Of the whole of its files, from three quarters of the time to the end.
+    # Of the total size of the files, from three quarters of the time to the end.
     *[Aim(_LASTING, "growth", ours, (), 1.1) for ours in ("bindhub, process", "bindhub, disk")],
     # A commit within 5 ms, in microseconds.
     *[Aim(_UPKEPT, "p99", ours, (), 5_000) for ours in ("bindhub, process", "bindhub, disk")],

@@ -1,4 +1,4 @@
-"""Processes that this run starts: each ends with it, whatever happens to it."""
+"""Child processes, which always end with this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ except OSError:
 
 
 class Trouble(Exception):
-    """A measurement cannot go on; the words say why."""
+    """The reason for which a measurement failed."""
 
 
 def _end_with_parent() -> None:
@@ -29,7 +29,7 @@ def _end_with_parent() -> None:
 
 
 def _keep_time() -> None:
-    """Its sleeps end when they should, not up to 50 microseconds later."""
+    """Sets the timer slack, so that sleeps do not end up to 50 microseconds late."""
     _end_with_parent()
     if _libc is not None and hasattr(_libc, "prctl"):
         _libc.prctl(_TIMER_SLACK, 1000)
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 
 class Child:
-    """One process in a session of its own, with its words in a file and its lines to be read with a deadline."""
+    """A process in its own session. Its errors go to a file; its lines are read with a deadline."""
 
     def __init__(self, name: str, command: list[str], folder: Path, keeps_time: bool = False) -> None:
         self.name = name
@@ -56,13 +56,13 @@ class Child:
         self.id = self._process.pid
 
     def line(self, seconds: float) -> str:
-        """The next line that it prints."""
+        """The next line of its output."""
         deadline = time.monotonic() + seconds
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._rest:
                 if not selector.select(max(deadline - time.monotonic(), 0)):
-                    raise Trouble(f"{self.name}: nothing in {seconds:g} s{self.last_words()}")
+                    raise Trouble(f"{self.name}: no output in {seconds:g} s{self.last_words()}")
                 more = os.read(self._process.stdout.fileno(), 65536)
                 if not more:
                     raise Trouble(f"{self.name}: ended too early{self.last_words()}")
@@ -78,7 +78,7 @@ class Child:
             raise Trouble(f"{self.name}: ended too early{self.last_words()}") from None
 
     def wait_for_port(self, port: int, seconds: float = 20) -> None:
-        """Returns once it takes connections."""
+        """Returns once the server accepts connections."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -86,11 +86,11 @@ class Child:
                 return
             except OSError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise Trouble(f"{self.name}: does not start{self.last_words()}") from None
+                    raise Trouble(f"{self.name}: accepts no connections{self.last_words()}") from None
                 time.sleep(0.01)
 
     def processor_seconds(self) -> float:
-        """What it has used of the processors so far; 0 where nobody can say."""
+        """Its processor time so far; 0 if the system does not report it."""
         try:
             fields = Path(f"/proc/{self.id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
@@ -103,7 +103,7 @@ class Child:
         return f": {errors[-1].strip()}" if errors else ""
 
     def end(self) -> None:
-        """Asks it to end, then kills it and what it started."""
+        """Terminates the process, then kills it and its children."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self.id, number)

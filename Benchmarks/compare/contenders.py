@@ -1,4 +1,4 @@
-"""Who is compared: how each server is started, and how its clients are called."""
+"""The contenders: how each server and its clients are started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SYSTEM_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/lo
 
 @dataclass(frozen=True)
 class Programs:
-    """Where everything lies: our two programs, and the folder of the compiled clients."""
+    """The paths of our two programs, and of the folder of the compiled clients."""
 
     bindhub: str
     bindbench: str
@@ -24,7 +24,7 @@ class Programs:
 
 @dataclass
 class Running:
-    """A server that takes connections."""
+    """A server that accepts connections."""
 
     child: Child
     port: int = 0
@@ -43,9 +43,9 @@ class Contender:
     grade: str = ""
     # Changes that a writer may have unacknowledged.
     window: int = 1024
-    # Of our own: what the writer and the subscribers have to do with, "hub" or "forwarder"; or "peer": both are peers.
+    # Our own contenders: the kind of server, "hub" or "forwarder"; or "peer" if writer and subscribers are peers.
     kind: str = ""
-    # Whether what is large is taken by a peer.
+    # Whether a peer joins the large model.
     has_replica: bool = False
 
     def missing_program(self) -> str:
@@ -62,7 +62,7 @@ class Contender:
         return [*self._client(programs, "publish", running), "--window", str(self.window), *options]
 
     def listener(self, programs: Programs, running: Running, ready: list[str], options: list[str]) -> list[str]:
-        """`ready`: the words with which the writer said that it is."""
+        """`ready`: the words of the writer's ready line."""
         if self.kind == "peer":
             return [programs.bindbench, "peer-sees", "--request", running.request, *options]
         if self.kind:
@@ -71,7 +71,7 @@ class Contender:
         return [*self._client(programs, "subscribe", running), *options]
 
     def large(self, programs: Programs, running: Running, role: str, options: list[str]) -> list[str]:
-        """Who fills something large, or takes all of it: in the role of "fill" or "snapshot"."""
+        """A client that fills the large model, or joins it: in the role of "fill" or "snapshot"."""
         if not self.kind:
             return [*self._client(programs, role, running), *options]
         shown = ["--peer"] if self.has_replica and role == "snapshot" else []
@@ -89,7 +89,7 @@ def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
         try:
             words = child.line(10).split()
             if len(words) != 2 or words[0] != "listening":
-                raise Trouble(f"bindhub: said {' '.join(words)}")
+                raise Trouble(f"bindhub: unexpected output: {' '.join(words)}")
         except Trouble:
             child.end()
             raise
@@ -99,7 +99,7 @@ def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
 
 
 def _roomy_hub(programs: Programs, folder: Path) -> Running:
-    """A hub in a program of ours: `bindhub serve` allows a model 100,000 fields."""
+    """A hub in our benchmark program, because `bindhub serve` allows at most 100,000 fields in a model."""
     command = [programs.bindbench, "serve-hub", "--listen", "tcp://127.0.0.1:0", "--max-fields", "1000000"]
     child = Child("serve-hub", command, folder)
     try:
@@ -134,8 +134,8 @@ def _server(program: str, arguments: Callable[[int, Path], list[str]]) -> Callab
 
 
 def _redis(*durability: str, rewrites: bool = False) -> Callable[[Programs, Path], Running]:
-    # A slow subscriber may be behind by more than Redis allows by itself. Only a lasting measurement has its log
-    # rewritten, as by itself: whenever it has doubled, from 64 MB on.
+    # A slow subscriber may lag by more than Redis allows by default. Only in a long measurement is the log
+    # rewritten, as by default: whenever it has doubled, from 64 MB on.
     return _server("redis-server", lambda port, folder: [
         "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", "--daemonize", "no",
         "--client-output-buffer-limit", "pubsub", "512mb", "256mb", "60",
@@ -148,11 +148,11 @@ def _nats(*more: str) -> Callable[[Programs, Path], Running]:
 
 
 def _mosquitto_arguments(port: int, folder: Path) -> list[str]:
-    # Neither a limit of what may be under way nor of what waits: nothing is dropped on purpose.
+    # No limit of messages in flight or queued, so that none is dropped intentionally.
     lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "set_tcp_nodelay true", "persistence false",
              "max_inflight_messages 0", "max_queued_messages 0", "log_type error"]
     if os.geteuid() == 0:
-        # A process that becomes another user would no longer end with the one that started it.
+        # A process that changes its user would not end with its parent.
         lines.append("user root")
     (folder / "mosquitto.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return ["-c", str(folder / "mosquitto.conf")]
@@ -170,12 +170,12 @@ _NATS = {"program": "nats-server", "packages": ("nats-server", "libnats-dev")}
 _MOSQUITTO = {"program": "mosquitto", "packages": ("mosquitto", "libmosquitto-dev"), "client": "mosquitto",
               "start": _server("mosquitto", _mosquitto_arguments)}
 
-# The name of each says what it is; those of one server share a client.
+# Contenders of one server share a client.
 ALL = [
     Contender("bindhub, ipc", _hub("ipc", "memory"), kind="hub"),
     Contender("forwarder, ipc", _forwarder, kind="forwarder"),
     Contender("bindhub", _hub("tcp", "memory"), kind="hub"),
-    # Nothing tells its writer how far the subscribers are, and asking costs a round trip: it may run further ahead.
+    # The writer gets no acknowledgements without a round trip. Therefore its window is larger.
     Contender("NATS core", _nats(), client="nats", window=8192, **_NATS),
     Contender("bindhub, Peer to Peer", _hub("tcp", "memory"), kind="peer"),
     Contender("hub, to a connection", _roomy_hub, kind="hub"),

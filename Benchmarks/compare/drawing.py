@@ -1,4 +1,4 @@
-"""The plots of one run: which figures go into which."""
+"""The plots of one run, and the figures in each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from report import DELAYS, Results
 
 
 def drawings(results: Results, cases: list[Case]) -> dict[str, str]:
-    """File names with their SVG; none of what was not measured."""
+    """SVG by file name; without cases that were not measured."""
     files = {}
     growing = sorted(
         (case for case in cases if case.group in (RELAYED, GROWTH) and case.batch == 1 and case.bytes == 32),

@@ -1,4 +1,4 @@
-"""One measurement: a fresh server, a writer, its subscribers, and what they say."""
+"""One measurement: a fresh server, a writer, subscribers, and their figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIBRARIES = {"redis": "hiredis", "nats": "nats", "jetstream": "nats", "mosquitto
 
 
 def compile_client(name: str, sources: Path, folder: Path) -> str:
-    """Compiles a client into the folder; what hinders it, nothing if all is well."""
+    """Compiles a client into the folder; returns the error, or nothing."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [sources / f"{name}.c", sources / "measure.c"]
     target, newest = folder / name, max(file.stat().st_mtime for file in [*files, sources / "measure.h"])
@@ -35,7 +35,7 @@ def compile_client(name: str, sources: Path, folder: Path) -> str:
 
 
 def hindrance(contender: Contender, programs: Programs, sources: Path) -> str:
-    """Why this contender cannot be measured here; nothing if it can."""
+    """Why this contender cannot be measured on this machine; nothing if it can."""
     if reason := contender.missing_program():
         return reason
     if contender.client and (reason := compile_client(contender.client, sources, programs.clients)):
@@ -84,7 +84,7 @@ def measure(contender: Contender, case: Case, seconds: float, programs: Programs
             sizes = Sizes(folder)
         taken = _taken(taker, seconds) if taker else {}
         written = json.loads(writer.line(seconds + 70))
-        # etcd takes puts five times as fast as it tells its watchers of them.
+        # etcd accepts puts five times as fast as it reports them to watchers.
         figures = json.loads(listener.line(8 * seconds + 70))
         used = running.child.processor_seconds() - used
         if sizes:
@@ -106,7 +106,7 @@ def measure(contender: Contender, case: Case, seconds: float, programs: Programs
 def _large(
     contender: Contender, programs: Programs, running: Running, many: list[str], folder: Path, children: list[Child]
 ) -> Child:
-    """Fills something large; who will take all of it."""
+    """Fills the large model; returns the peer that will join it."""
     filler = Child("filler", contender.large(programs, running, "fill", many), folder)
     children.append(filler)
     filler.line(60)
@@ -117,11 +117,11 @@ def _large(
 
 
 def _taken(taker: Child, seconds: float) -> dict[str, Any]:
-    """Has it taken, a while after others have begun to write."""
+    """Has the peer join it shortly after others begin to write."""
     head_start = seconds / 8
     time.sleep(head_start)
     taker.send("go")
     taken = json.loads(taker.line(60))
     if head_start + taken["snapshot"] / 1_000 > seconds:
-        raise Trouble(f"taker: it took {taken['snapshot']:,.0f} ms, longer than the others wrote")
+        raise Trouble(f"the join took {taken['snapshot']:,.0f} ms, longer than the others wrote")
     return taken

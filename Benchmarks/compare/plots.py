@@ -1,4 +1,4 @@
-"""Plots as SVG, by hand: readable on white and on black, every axis with its unit."""
+"""Plots as SVG, readable on white and on black, with a unit on every axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 860, 460
 LEFT, RIGHT, TOP, BOTTOM = 74, 660, 56, 400
 LABEL_HEIGHT = 17
-# Told apart by more than their hue: each line also has a mark of its own and its name at its end.
+# Lines differ not only in color: each also has its own marker, and its name at its end.
 COLOURS = {
     "bindhub": "#f08c00", "forwarder": "#868e96", "NATS": "#1c7ed6", "Redis": "#d6336c", "mosquitto": "#2f9e44",
     "JetStream": "#7048e8", "etcd": "#0c8599",
@@ -28,12 +28,12 @@ STYLE = """
 @dataclass
 class Line:
     name: str
-    # For each place on the horizontal axis: median, least, greatest; None where there is nothing.
+    # For each position on the horizontal axis: median, minimum, maximum; None without a figure.
     points: list[tuple[float, float, float] | None]
 
 
 def plot(title: str, horizontal: str, vertical: str, places: list[str], lines: list[Line]) -> str:
-    """Places at equal distances from left to right; from bottom to top a logarithmic scale."""
+    """Equidistant positions on the horizontal axis, a logarithmic scale on the vertical axis."""
     lines = [line for line in lines if any(line.points)]
     values = [value for line in lines for point in line.points if point for value in point if value > 0]
     if not values:
@@ -103,7 +103,7 @@ def _draw(line: Line, number: int, x, y) -> list[str]:
 
 
 def _place_in_family(name: str) -> int:
-    """Those of one family have one colour; what they promise makes the dashes."""
+    """Contenders of one family have one color; durability determines the dashes."""
     if name.endswith(("QoS 1", "file", "everysec", "process", ", ipc")) and not name.startswith("forwarder"):
         return 1
     return 2 if name.endswith(("always", "disk")) else 0
@@ -120,7 +120,7 @@ def _mark(number: int, x: float, y: float, colour: str) -> str:
 
 
 def _names(lines: list[Line], x, y) -> list[str]:
-    """The names at the ends of the lines, moved apart where they would lie on each other."""
+    """The names at the ends of the lines, moved apart if they would overlap."""
     ends = []
     for number, line in enumerate(lines):
         last = max(index for index, point in enumerate(line.points) if point)

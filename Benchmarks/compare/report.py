@@ -1,4 +1,4 @@
-"""What came out: medians with their spread, ratios against the aims, as Markdown and as JSON."""
+"""The results: medians with their range, and ratios with their aims, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Results:
     def __init__(self) -> None:
         self.skipped: dict[str, str] = {}
         self.failed: list[str] = []
-        # What scale.py found.
+        # The results of scale.py.
         self.scale: dict[str, Any] = {}
         self._rounds: dict[tuple[str, str, str], list[dict[str, Any] | None]] = {}
 
@@ -38,7 +38,7 @@ class Results:
         return median(values) if values else None
 
     def ratios(self, aim: Aim, case: Case) -> list[float]:
-        """Ours by the best of the others, or ours alone if there are none, round by round."""
+        """Our figure divided by the best of the others, or our figure alone if there are none, by round."""
         ratios = []
         others = [self.rounds(case, other) for other in aim.others if other not in self.skipped]
         for index, ours in enumerate(self.rounds(case, aim.ours)):

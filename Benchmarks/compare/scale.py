@@ -1,4 +1,4 @@
-"""What a hub costs by its models, fields and peers: it is a process of its own here and is looked at from outside."""
+"""The cost of a hub by number of models, fields and peers, measured from outside its process."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ HUB, FORWARDER, STORED = "bindhub, ipc", "forwarder, ipc", "bindhub, process"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything. Each measurement is repeated `rounds` times."""
+    """The sizes of all measurements. Each is repeated `rounds` times."""
 
     models: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
     peers: tuple[int, ...] = (1, 8, 64, 256, 1_000)
     rounds: int = 3
     seconds: float = 1.0
-    # Changes a second at which the cost by models is measured; deliveries a second for that by peers.
+    # Changes a second of the cost by models; deliveries a second of the cost by peers.
     pace: int = 20_000
     deliveries: int = 100_000
-    # Fields of each of ten models: what lies between the two is divided by their difference.
+    # Fields of each of ten models: the difference in memory is divided by the difference in fields.
     few_fields: int = 1_000
     many_fields: int = 100_000
     joined_fields: int = 100_000
@@ -47,7 +47,7 @@ Log = Callable[[str], None]
 
 
 class Bench:
-    """One hub or forwarder in a folder of its own, and the clients that are started for it."""
+    """A hub or forwarder in its own folder, and its clients."""
 
     def __init__(self, programs: Programs, name: str, folder: Path) -> None:
         self.programs, self.name, self.folder = programs, name, folder
@@ -66,7 +66,7 @@ class Bench:
         return child
 
     def writer(self, models: int) -> tuple[Child, str, str]:
-        """A writer of so many models, where they are published, and their topics."""
+        """A writer of this many models, their publish endpoint, and their topics."""
         to = ["--publish", self.running.publish] if self.running.publish else []
         kind = "forwarder" if self.name == FORWARDER else "hub"
         child = self.client("write", "--kind", kind, "--request", self.running.request, "--models", models, *to)
@@ -85,7 +85,7 @@ class Bench:
         return child
 
     def fill(self, models: int, fields: int, *options: Any) -> dict[str, Any]:
-        """Fills a hub, and says when that was done; its client stays, and so do its sessions."""
+        """Fills a hub and returns the times; the client and its sessions remain."""
         request = self.running.request
         child = self.client("fill", "--request", request, "--models", models, "--fields", fields, *options)
         child.line(30)
@@ -93,7 +93,7 @@ class Bench:
         return json.loads(child.line(120))
 
     def memory(self) -> dict[str, int]:
-        """Bytes of the server: those that only it has, and all that are in memory."""
+        """The server's private and resident memory, in bytes."""
         time.sleep(0.5)
         found = {}
         for line in Path(f"/proc/{self.server.id}/smaps_rollup").read_text(encoding="utf-8").splitlines():
@@ -122,7 +122,7 @@ def bench(programs: Programs, name: str = HUB, folder: Path | None = None) -> It
 
 
 def run(programs: Programs, is_quick: bool, log: Log) -> dict[str, Any]:
-    """All figures; what failed is named among them."""
+    """All figures, and the failed measurements."""
     sizes = QUICK if is_quick else FULL
     found: dict[str, Any] = {"sizes": sizes.__dict__, "failed": []}
     for name, measure in (
@@ -139,7 +139,7 @@ def run(programs: Programs, is_quick: bool, log: Log) -> dict[str, Any]:
 
 
 def _written(one: Bench, writer: Child, readers: Child, rate: float, seconds: float) -> dict[str, float]:
-    """Has changes written and read: how many a second, what each cost the server in microseconds, what was missed."""
+    """Changes a second, processor time of the server per change in microseconds, and the share of missed changes."""
     readers.send("count")
     used = one.server.processor_seconds()
     writer.send(f"{rate} {seconds}")
@@ -166,7 +166,7 @@ def by_models(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
 
 
 def by_peers(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
-    """What a change costs at a pace that both hold; the hub's peers have sessions, the forwarder's only subscribe."""
+    """The cost of a change at a rate that both sustain; only the peers of the hub have sessions."""
     rounds = []
     for number in range(sizes.rounds):
         for peers in sizes.peers if number % 2 == 0 else reversed(sizes.peers):
@@ -194,12 +194,12 @@ def by_peers(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
 
 
 def _room(peers: int) -> int:
-    """A hub allows 1,000 sessions; the writer has 16 of them."""
+    """The number of peers: a hub allows 1,000 sessions, and the writer has 16 of them."""
     return min(peers, 1_000 - 16)
 
 
 def memory(programs: Programs, sizes: Sizes) -> dict[str, Any]:
-    """Bytes of one more field, model and peer, each from the difference between few and many."""
+    """Bytes per field, model and peer, each from the difference between few and many."""
     def of_filled(models: int, fields: int) -> dict[str, int]:
         with bench(programs) as one:
             one.fill(models, fields)
@@ -217,13 +217,13 @@ def memory(programs: Programs, sizes: Sizes) -> dict[str, Any]:
         crowd.send("join")
         crowd.line(70)
         found["peer"] = slope(before, one.memory(), peers)
-    # A field's own bytes: a value of 32, a name of nine to ten.
+    # A field has a value of 32 bytes and a name of nine to ten.
     found["fieldBytes"] = 32 + 9.9
     return found
 
 
 def join(programs: Programs, sizes: Sizes) -> dict[str, Any]:
-    """Seconds until a peer has all of a big model, and the server's processor time for that."""
+    """Seconds until a peer has a complete large model, and the server's processor time for it."""
     seconds, used = [], []
     with bench(programs) as one:
         one.fill(1, sizes.joined_fields)
@@ -238,8 +238,7 @@ def join(programs: Programs, sizes: Sizes) -> dict[str, Any]:
 
 
 def start(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
-    """Seconds from the start of a hub with a store until it has committed something new: after an orderly end, and
-    after it was killed."""
+    """Seconds from the start of a hub with a store to its first commit, after an orderly end and after a kill."""
     rounds = []
     for fields in sizes.started_fields:
         folder = Path(tempfile.mkdtemp(prefix="bench-"))
@@ -252,7 +251,7 @@ def start(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
                 with bench(programs, STORED, folder) as one:
                     figures[ending + "Listening"] = time.monotonic() - one.begun
                     done = one.fill(1, 1, "--name", f"scale/{ending}")["doneAt"]
-                    # The clients' clock is this one, in nanoseconds and sixteen digits.
+                    # The clients use the same clock, in nanoseconds with sixteen digits.
                     figures[ending] = done / 1e9 - 1e6 - one.begun % 1e6
                     figures[ending + "Processor"] = one.server.processor_seconds()
             rounds.append(figures)
@@ -267,7 +266,7 @@ def _kill(child: Child) -> None:
 
 
 def storm(programs: Programs, sizes: Sizes) -> dict[str, Any]:
-    """All peers lose their connections at once: seconds until the last has joined again."""
+    """Seconds until all peers have joined again after losing their connections at once."""
     seconds, used = [], []
     with bench(programs) as one:
         one.fill(1, 16)
@@ -284,7 +283,7 @@ def storm(programs: Programs, sizes: Sizes) -> dict[str, Any]:
 
 
 def idle(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
-    """The share of one processor that a hub takes whose peers do nothing."""
+    """The share of one processor that a hub with idle peers uses."""
     rounds = []
     for peers in (0, _room(max(sizes.peers))):
         with bench(programs) as one:

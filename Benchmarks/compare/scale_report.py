@@ -1,4 +1,4 @@
-"""What scale.py found, as tables and plots, held against the aims."""
+"""The results of scale.py as tables and plots, with their aims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plots import Line, plot
 from report import _short, _spread, _table
 from scale import FORWARDER, HUB
 
-# What is wanted: the greatest drop of throughput from one model to the most, bytes of a small field beyond its own,
+# The aims: the maximum loss of throughput from one model to the most models, bytes per small field beyond its content,
 # seconds until a hub with the most fields commits.
 DROP, FIELD_BYTES, START_SECONDS = 0.25, 160, 2
 
@@ -91,7 +91,7 @@ def _rest(found: dict[str, Any]) -> list[str]:
 
 
 def judged(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each aim with what came out."""
+    """Each aim with its figure."""
     aims = []
     if "models" in found:
         places = _places(found["models"], "models")
@@ -123,7 +123,7 @@ def _aims(found: dict[str, Any]) -> list[str]:
 
 
 def drawings(found: dict[str, Any]) -> dict[str, str]:
-    """File names with their SVG; none of what was not measured."""
+    """SVG by file name; without cases that were not measured."""
     files = {}
     for by, title, path, vertical in (
         ("models", "What a change costs by models: one in a message, as fast as may be", ("fast", "cost"),

@@ -1,4 +1,4 @@
-"""How large a server's files are while it is written to."""
+"""The size of a server's files during a measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUARTERS = 4
 
 
 class Sizes:
-    """Looks at a folder until it is stopped; what is in it already is part of it."""
+    """Measures a folder repeatedly until it is stopped, including files that exist at the start."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,7 +26,7 @@ class Sizes:
         self._thread.join()
 
     def figures(self, seconds: float) -> dict[str, object]:
-        """What came in the first so many seconds; nothing of a server that keeps nothing.
+        """The sizes in the first `seconds`; nothing for a server without files.
         sizes    bytes of all files after each quarter of the time
         peaks    the most that they had within each quarter
         logs     the most that SQLite's write-ahead log had within each; it is part of the other two
@@ -52,7 +52,7 @@ class Sizes:
             size = log = 0
             for path in self._folder.rglob("*"):
                 try:
-                    # What its processes say is no part of it.
+                    # Without the output of the processes.
                     if path.suffix != ".err" and path.is_file():
                         size += path.stat().st_size
                         log += path.stat().st_size if path.name.endswith("-wal") else 0

@@ -134,7 +134,7 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     stage.begin("a hub is started again: the same log, in the same epoch")
     back = time.monotonic()
     _, page = start_hub(stage, "127.0.0.1:0")
-    # Who comes back after both edits are committed sees them folded into one change.
+    # A peer that reconnects after both edits are committed receives them as one change.
     last: dict[str, Line] = {}
     for side in (watch, north, south):
         for name, value in (("colour", "red"), ("shade", "linen")):
@@ -193,7 +193,7 @@ def play(stage: Stage, seconds: float) -> None:
     stage.begin("every step happened")
     left = stage.began + seconds - time.monotonic()
     if left > 0:
-        print(f"All stays up for {left:.0f} s more, until Ctrl-C. Open the page:\n  {url}\n"
+        print(f"The demo runs for {left:.0f} s more, or until Ctrl-C. Open the page:\n  {url}\n"
               f"From another terminal:\n"
               f"  export BINDPEER_HUB={stage.address}\n  {stage.bin}/bindpeer set lamp.level=0.9", flush=True)
         time.sleep(left)
@@ -225,7 +225,7 @@ def main() -> int:
     finally:
         stage.end()
         if arguments.keep:
-            print(f"demo: what the processes said is in {folder}", file=sys.stderr)
+            print(f"demo: the output of the processes is in {folder}", file=sys.stderr)
         else:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -14,7 +14,7 @@ from stand import Failed, Stand, Tab, eventually, expect, same
 
 SIGHT = Path(__file__).with_name("sight.js")
 STORED = Path(__file__).with_name("snapshots")
-# Roles of what a person operates; each needs a name.
+# Roles of interactive elements; each needs a name.
 OPERATED = {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "option", "radio", "searchbox", "slider",
             "spinbutton", "switch", "tab", "textbox", "treeitem", "ColorWell", "Date", "DisclosureTriangle"}
 WALK_LIMIT = 200
@@ -53,7 +53,7 @@ def names_and_roles(path: str) -> Callable[[Stand], None]:
             expect(role in roles, f"{path} has no {role}")
         expect(tab.eval("() => document.documentElement.lang.length >= 2 && document.title.trim() !== ''"),
                f"{path} has no language or title")
-        # Whatever takes the focus is something: an element with a role of its own.
+        # Every focusable element has a role.
         bare = tab.eval("""() => [...document.querySelectorAll("[tabindex]")].filter((one) =>
             one.tabIndex >= 0 && !one.role && !one.matches("a, button, input, select, textarea, summary, canvas")
             && !(one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight))
@@ -99,7 +99,7 @@ def keyboard(path: str) -> Callable[[Stand], None]:
                 groups.add(focus["group"])
             if not focus["isMarked"]:
                 unmarked.append(focus["words"])
-            # The Edit switch and the link switches would take other controls away.
+            # The Edit switch and the link switches would remove other controls.
             if path == "/form/lamp" and (wrong := operate(tab, focus)):
                 dead.append(wrong)
         missed = [one["words"] for number, one in controls.items() if number not in met and one["group"] not in groups]
@@ -130,7 +130,7 @@ def looks(path: str) -> Callable[[Stand], None]:
     return run
 
 
-# What is another at each run: who the peers are and in which order, times and counts, and what was said aloud last.
+# Parts that differ at each run: the peers and their order, times, counts, and the last announcement.
 CHANGING = [
     (re.compile(r"""["']"""), ""),
     (re.compile(r"status: .*"), "status"),

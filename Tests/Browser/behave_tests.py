@@ -30,7 +30,7 @@ def blank(stand: Stand, models: dict[str, list[str]]) -> Any:
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(HERE)
-    # What bind.js loads before it opens a link comes in real time, not in the page's.
+    # bind.js loads modules before it opens a link, in real time instead of the page's.
     page.evaluate("() => bind.link().begun")
     expect(not wrong, wrong)
     return context, page

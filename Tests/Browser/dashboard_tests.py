@@ -126,7 +126,7 @@ def test_chips_and_a_search_filter_the_log(stand: Stand) -> None:
     expect("machine" in tab.eval(ROWS)[0], tab.eval(ROWS))
 
 
-# Taking back.
+# Revert.
 
 def test_revert_asks_in_place_and_can_be_undone(stand: Stand) -> None:
     stand.serve()
@@ -213,7 +213,7 @@ def test_the_dashboard_asks_before_another_model_replaces_a_draft(stand: Stand) 
 
 # Peers.
 
-# Which peers were told to be behind, and the greatest lag that was told.
+# The peers reported as lagging, and the greatest reported lag.
 LAGS = """() => {
     window.lags = { behind: {}, most: 0 }
     new MutationObserver(() => {

@@ -98,7 +98,7 @@ def test_with_its_own_host_name_the_hub_shares_no_cookie_with_other_programs(sta
         for host in ("127.0.0.1", "localhost"):
             tab.page.goto(f"http://{host}:{other.server_port}/")
         same(set(Other.cookies), {None}, "cookies that another program was given")
-        # And under the usual name it is given them, as by every server of a host.
+        # Under the usual host name it receives the cookie, as every server of a host does.
         tab.page.goto(stand.entry()["url"])
         tab.page.goto(f"http://127.0.0.1:{other.server_port}/")
         expect(any(one and "bindbus-session-" in one for one in Other.cookies), Other.cookies)

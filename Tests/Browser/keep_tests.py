@@ -6,7 +6,7 @@ from dashboard_tests import opened
 from stand import PAGES, Stand, Tab, expect, same
 
 SHEET = "/pages/kept.html"
-# The page loses its link, so that nothing is sent any more; the address can still be loaded.
+# The page loses its link, so that it sends nothing; the address can still be loaded.
 CUT = "() => bind.link().cut()"
 KEPT = """async () => {
     const opening = indexedDB.open('bindbus', 1)
@@ -83,7 +83,7 @@ def test_drafts_and_their_reasons_are_restored_after_a_reload(stand: Stand) -> N
         same(tab.eval("(id) => document.getElementById(id).title", name), words, name)
     same(stand.get("lamp")["version"], 2, "what is written by that")
     same(tab.dialogs, [], "questions of a page that keeps what is typed")
-    # Others' writes leave them where they are; each is written or given up as before.
+    # Writes of others do not change the drafts; each can be written or discarded as before.
     stand.set("lamp.note=new", "lamp.level=7")
     tab.shows("lamp", "level", 7)
     why = tab.page.locator("#whyLevel")
@@ -121,7 +121,7 @@ def test_without_locks_a_tab_restores_its_own_drafts_once(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=5", "lamp.count=1")
     tab = stand.tab(SHEET).live()
-    # As over plain http from another machine.
+    # As over http from another machine, where locks are unavailable.
     tab.context.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
     reload(tab)
     tab.shows("lamp", "level", 5)
@@ -137,7 +137,7 @@ def test_without_locks_a_tab_restores_its_own_drafts_once(stand: Stand) -> None:
     tab.page.goto(stand.origin + SHEET)
     tab.live()
     tab.until("the typed text", "() => document.getElementById('level').value === '150'")
-    # Nothing of it is taken over twice, however long the page is there.
+    # No draft is restored twice, however long the page stays open.
     tab.link.hold_down()
     tab.eval("() => { bind.model('lamp').propose([['add', 'count', 7]]) }")
     keeps(tab, "add")

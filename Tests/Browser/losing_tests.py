@@ -48,7 +48,7 @@ def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_nu
     tab.page.fill("#name", "one")
     stand.committed("lamp", "name", "one")
     tab.state("#name", None)
-    # The write arrives and is committed, but the page does not hear of it before the link is gone.
+    # The write arrives and is committed, but the link is lost before the outcome reaches the page.
     tab.link.hold_down()
     tab.page.fill("#name", "two")
     tab.page.fill("#count", "2")

@@ -17,7 +17,7 @@ WATCH = """() => {
     window.count = ear.writesTo(document.getElementById("level"));
 }"""
 
-# A hidden tab as a browser has it: it says that it is hidden, and gives no frames.
+# Simulates a hidden tab: it reports that it is hidden, and has no animation frames.
 HIDE = """(isHidden) => {
     if (!window.held) {
         window.held = [];
@@ -75,7 +75,7 @@ def test_values_with_markup_or_control_characters_are_shown_as_text(stand: Stand
     ]
     tab = stand.tab().live()
     for number, value in enumerate(values):
-        # No C string holds U+0000, so what is written goes as JSON.
+        # Written as JSON, because no argument of a process can contain U+0000.
         stand.set(*(f"lamp.{field}:={json.dumps(value)}" for field in ("plain", "name", "note", "target")),
                   f"lamp.count={number + 1}")
         tab.until("the commit", "(text) => document.getElementById('count').value === text", str(number + 1))

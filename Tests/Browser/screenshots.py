@@ -83,7 +83,7 @@ def demo(stand: Stand, into: Path) -> Path:
 def main() -> int:
     bin_path, browser_path, into = sys.argv[1:]
     with sync_playwright() as playwright:
-        # Letters without coloured edges: they look the same on every screen, and a picture of them is smaller.
+        # Without subpixel rendering, text looks the same on every screen and pictures are smaller.
         browser = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, "--disable-lcd-text"])
         for take in (dashboard, demo):
             stand = Stand(bin_path, browser)

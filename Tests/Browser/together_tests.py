@@ -142,7 +142,7 @@ def test_two_tabs_a_process_and_a_terminal_type_into_one_text_and_nothing_is_los
     wait_long(stand, "the end of the terminal", lambda: not terminal.is_alive())
     same(terminal.wrong, "", "what the terminal said")
     for tab in tabs:
-        # Where three type ten times as fast as people do, some of it is still to be sent when all is typed.
+        # When three type ten times as fast as people, some of the text is still unsent at the end.
         isSent = "() => !document.querySelector('#text').dataset.state"
         wait_long(stand, "the tab's last commit", lambda: tab.eval(isSent))
     text = eventually("one text everywhere", lambda: agreed(stand, tabs, typist), stand.breathe)

@@ -45,7 +45,7 @@ def test_rule_1_the_caret_stays_when_another_writes_behind_it(stand: Stand) -> N
     stand.committed("lamp", "name", "hello! world, and all")
 
 
-# A text with the caret in it (|), and what another makes of it: with the caret where it has to be then.
+# A text with the caret (|), and the text after a write of another, with the expected caret.
 CARETS = {
     "in a word that is written anew": ("note", "one t|wo three", "one T|WO three"),
     "in a word between two that are written anew": ("note", "one tw|o three", "ONE tw|o THREE"),
@@ -126,7 +126,7 @@ def test_rule_9_nothing_is_written_during_a_composition(stand: Stand) -> None:
     for text in ("n", "に", "にほ", "にほん"):
         person.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
     tab.until("the composition", "() => document.getElementById('name').value === 'aにほん'")
-    # Another write of the page, seen by all, shows that what was to be said has been said.
+    # Another write of the page, once it arrives, proves that earlier messages have been sent.
     tab.eval("() => { bind.model('lamp').set('count', 1) }")
     stand.committed("lamp", "count", 1)
     same(len(tab.proposals("name")), before, "proposals of the text that is being composed")

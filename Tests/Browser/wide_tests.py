@@ -56,7 +56,7 @@ def test_a_model_that_cannot_be_joined_is_marked_and_joined_later(stand: Stand) 
     expect("256 models" in shown[0] and shown[1] == "blocked" and "live, without" in shown[2], shown)
     outcome = tab.eval("() => bind.model('m259').set('y', 1)")
     same([outcome["kind"], outcome["code"]], ["refused", "tooManyTopics"], "a write into it")
-    # What leaves the document makes room, and what was refused is asked for again.
+    # Removed elements free their models, and refused models are joined.
     tab.eval("() => { for (const one of [...document.querySelectorAll('#more p')].slice(0, 50)) one.remove() }")
     tab.until("all models live", """() => document.querySelectorAll('#more [data-state]').length === 0
         && [...document.querySelectorAll('#more p')]
@@ -116,7 +116,7 @@ def test_a_plot_is_drawn_a_few_times_a_second_and_only_in_view(stand: Stand) -> 
     same(drawn.get("f119", 0), 0, "drawings of a plot out of view")
 
 
-# Small things.
+# Details.
 
 def test_a_malformed_address_keeps_the_list_and_back_shows_the_previous_model(stand: Stand) -> None:
     stand.serve()

@@ -7,7 +7,7 @@ from typing import Any
 
 from stand import Stand, Tab, expect, same
 
-# What a control tells a person who cannot see colours: its title and what describes it.
+# The state of a control without color: its title and its description.
 DESCRIPTION = """(id) => {
     const control = document.getElementById(id);
     const ids = ["aria-describedby", "aria-errormessage"]
@@ -144,7 +144,7 @@ def test_rule_5_incomplete_text_stays_when_its_control_loses_focus(stand: Stand)
         same(tab.eval("(id) => document.getElementById(id).value", field), half, "the typed text")
         expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} shows no reason")
         same(tab.proposals(field), [], f"proposals of {field}")
-    # Emptied, it is nothing to keep.
+    # An empty control has no draft.
     tab.page.fill("#count", "")
     tab.page.keyboard.press("Tab")
     tab.state("#count", None)
@@ -219,7 +219,7 @@ def test_rule_8_the_slider_of_a_percentage_ranges_from_0_to_1(stand: Stand) -> N
     shown = tab.page.locator("#percent").inner_text()
     expect(re.fullmatch("7[0-9] %", shown), shown)
     same(tab.eval("() => [document.getElementById('dim').max, document.getElementById('dim').value]"), ["", "30"])
-    # Whoever describes it has the last word.
+    # The description takes precedence.
     stand.describe("lamp", share={"type": "number", "min": 0, "max": 2})
     tab.until("the limit", "() => document.getElementById('slider').max === '2'")
 

@@ -103,7 +103,7 @@ def mutated() -> dict[str, str]:
     """All files of the copy that contain a mutant, with their texts."""
     places = [*HUB_PLACES, *PEER_PLACES]
     named = {name for place in places for name in re.findall(r"Mutant\.isOn\(\.(\w+)\)", place.put)}
-    # What only the simulation does stands there, under the compiler's condition.
+    # Code of the simulation that only mutants need is under the compiler's condition.
     simulated = (ROOT / "Tests/Simulation").rglob("*.swift")
     named |= {name for file in simulated for name in re.findall(r"Mutant\.isOn\(\.(\w+)\)", file.read_text())}
     if odd := sorted(named ^ set(MUTANTS)):
