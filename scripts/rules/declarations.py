@@ -19,11 +19,9 @@ RECORDS = {
 }
 
 # Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
-STORED = {
-    "DerivedNode.State": 16, "ThreadTurn": 21, "Traffic": 24,
-}
+STORED: dict[str, int] = {}
 EXTENDED = {
-    "Binding": 8, "Cell": 7, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,
+    "Binding": 8, "Cell": 5, "JSON": 6, "Model": 6, "Peer": 5, "PeerRuntime": 6, "PeerRuntime.State": 6,
     "SharedModel": 12,
 }
 

@@ -3,7 +3,9 @@ extension AnyCell {
   @usableFromInline
   final func cancel(_ number: UInt64) {
     lock()
-    let observation = traffic?.pointee.cancel(number, on: ThreadTurn.current.pointee.id)
+    let observation = traffic.flatMap {
+      $0.pointee.observers.cancel(number, isElsewhere: $0.pointee.isDeliveringElsewhere)
+    }
     unlock()
     // Its captures are released here, with no lock held.
     withExtendedLifetime(observation) {}
@@ -12,12 +14,12 @@ extension AnyCell {
   /// Ends every observation of this owner.
   @usableFromInline
   final func removeObservers(of owner: AnyObject) {
-    var removed: Traffic.List = []
+    var removed: ObserverList.Members = []
     lock()
     if let traffic {
-      removed = (traffic.pointee.observers + traffic.pointee.starting).filter { $0.belongs(to: owner) }
-      let thread = ThreadTurn.current.pointee.id
-      for observation in removed { traffic.pointee.cancel(observation.number, on: thread) }
+      let isElsewhere = traffic.pointee.isDeliveringElsewhere
+      removed = traffic.pointee.observers.all.filter { $0.belongs(to: owner) }
+      for observation in removed { traffic.pointee.observers.cancel(observation.number, isElsewhere: isElsewhere) }
     }
     unlock()
     withExtendedLifetime(removed) {}
@@ -27,12 +29,12 @@ extension AnyCell {
   /// so no lock is held meanwhile.
   final func pruneOrphans() {
     lock()
-    let suspects = traffic?.pointee.observersToPrune() ?? []
+    let suspects = traffic?.pointee.observers.toPrune ?? []
     unlock()
     guard !suspects.isEmpty else { return }
     for suspect in suspects where suspect.isOrphaned { cancel(suspect.number) }
     lock()
-    traffic?.pointee.planPruning()
+    traffic?.pointee.observers.planPruning()
     unlock()
   }
 
@@ -41,12 +43,12 @@ extension AnyCell {
   final func end() {
     lock()
     let traffic = openTraffic()
-    let released = traffic.pointee.cancelAll(on: ThreadTurn.current.pointee.id)
+    let released = traffic.pointee.observers.cancelAll(isElsewhere: traffic.pointee.isDeliveringElsewhere)
     let undelivered = (traffic.pointee.undelivered, traffic.pointee.overwritten)
     traffic.pointee.undelivered = Deque()
     traffic.pointee.overwritten = nil
     traffic.pointee.isLastPresent = false
-    traffic.pointee.heldBy = 0
+    traffic.pointee.held.turn = 0
     traffic.pointee.isEnded = true
     unlock()
     withExtendedLifetime((released, undelivered)) {}

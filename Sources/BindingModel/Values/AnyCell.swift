@@ -23,7 +23,7 @@ class AnyCell: @unchecked Sendable {
   final var isObserved: Bool {
     lock()
     defer { unlock() }
-    return traffic?.pointee.hasObservers ?? false
+    return traffic.map { !$0.pointee.observers.isEmpty } ?? false
   }
 
   /// A number that changes with each write. Writes are counted from the first time it is read.
@@ -83,7 +83,7 @@ extension AnyCell {
   /// - Parameter value: points to a value of the cell's type.
   /// - Returns: false if an observer was dropped because its owner is gone.
   @inlinable @inline(__always) @discardableResult
-  final func callBack(_ observers: Traffic.List, with value: UnsafeRawPointer, by writer: Writer) -> Bool {
+  final func callBack(_ observers: ObserverList.Members, with value: UnsafeRawPointer, by writer: Writer) -> Bool {
     var isWhole = true
     observers.withUnsafeBufferPointer { buffer in
       // SAFETY: a reference has the layout of an unmanaged one, and the list, of which this round has its own copy,
@@ -108,7 +108,7 @@ extension AnyCell {
   @inlinable @inline(__always)
   final func finishRound(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     lock()
-    if traffic.pointee.undelivered.isEmpty && traffic.pointee.cancelledElsewhere.isEmpty {
+    if traffic.pointee.undelivered.isEmpty && traffic.pointee.observers.cancelledElsewhere.isEmpty {
       traffic.pointee.deliverer = 0
       unlock()
     } else {
@@ -119,7 +119,7 @@ extension AnyCell {
   /// Called with the lock held; unlocks.
   @usableFromInline
   final func goOn(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
-    let cancelled = traffic.pointee.takeCancelledElsewhere()
+    let cancelled = traffic.pointee.observers.takeCancelledElsewhere()
     var timeout: Duration?
     if traffic.pointee.undelivered.isEmpty {
       traffic.pointee.deliverer = 0
@@ -163,19 +163,17 @@ extension AnyCell {
   final func enqueue(
     by writer: Writer, _ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
-    let hold = turn.pointee.hold
+    let hold = turn.pointee.hold.name
     guard hold == 0 else {
-      traffic.pointee.heldWriter = writer
-      traffic.pointee.heldVersion = traffic.pointee.version
-      traffic.pointee.heldHops = max(turn.pointee.hops, traffic.pointee.heldBy == hold ? traffic.pointee.heldHops : 0)
-      if traffic.pointee.heldBy != hold {
-        traffic.pointee.heldBy = hold
-        ThreadTurn.keep(self, in: turn)
-      }
+      let former = traffic.pointee.held
+      traffic.pointee.held = HeldWrite(
+        turn: hold, writer: writer, version: traffic.pointee.version,
+        hops: max(turn.pointee.hops, former.turn == hold ? former.hops : 0))
+      if former.turn != hold { turn.pointee.hold.members.append(self) }
       return unlock()
     }
     // This write supersedes the value that another thread's turn holds back.
-    traffic.pointee.heldBy = 0
+    traffic.pointee.held.turn = 0
     makeDeliverable(by: writer, version: traffic.pointee.version, hops: turn.pointee.hops, traffic, turn)
     ThreadTurn.drainIfIdle(turn)
   }
@@ -183,11 +181,10 @@ extension AnyCell {
   /// Ends the turn named `hold`: queues the value that it held back, unless another thread superseded it.
   final func release(hold: UInt64, in turn: UnsafeMutablePointer<ThreadTurn>) {
     lock()
-    guard let traffic, traffic.pointee.heldBy == hold else { return unlock() }
-    traffic.pointee.heldBy = 0
-    makeDeliverable(
-      by: traffic.pointee.heldWriter, version: traffic.pointee.heldVersion, hops: traffic.pointee.heldHops, traffic,
-      turn)
+    guard let traffic, traffic.pointee.held.turn == hold else { return unlock() }
+    traffic.pointee.held.turn = 0
+    let held = traffic.pointee.held
+    makeDeliverable(by: held.writer, version: held.version, hops: held.hops, traffic, turn)
   }
 
   /// Queues the current value for delivery. Called with the lock held; unlocks.
@@ -195,7 +192,7 @@ extension AnyCell {
     by writer: Writer, version: UInt64, hops: UInt8, _ traffic: UnsafeMutablePointer<Traffic>,
     _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
-    if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version, hops: hops) }
+    if !traffic.pointee.observers.starting.isEmpty { giveToStarting(by: writer, version: version, hops: hops) }
     let wasLastPresent = traffic.pointee.isLastPresent
     let isCoalesced = traffic.pointee.add(
       by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0, hops: hops)
@@ -227,8 +224,8 @@ extension AnyCell {
     defer { unlock() }
     let traffic = openTraffic()
     guard !traffic.pointee.isEnded else { return 0 }
-    traffic.pointee.number(observer)
-    traffic.pointee.join(observer)
+    traffic.pointee.observers.number(observer, since: traffic.pointee.version)
+    traffic.pointee.observers.join(observer)
     return observer.number
   }
 

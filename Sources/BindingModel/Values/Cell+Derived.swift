@@ -20,7 +20,7 @@ extension Cell {
     let old = exchange(for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
-    guard traffic.pointee.hasObservers else {
+    guard !traffic.pointee.observers.isEmpty else {
       unlock()
       return false
     }
@@ -30,7 +30,7 @@ extension Cell {
     }
     traffic.pointee.deliverer = turn.pointee.id
     traffic.pointee.soleWriter = .unnamed
-    let observers = traffic.pointee.observers
+    let observers = traffic.pointee.observers.joined
     unlock()
     turn.pointee.watch?.begin(self, cause: cause)
     let isWhole = withUnsafePointer(to: new) { callBack(observers, with: $0, by: .unnamed) }
@@ -52,7 +52,7 @@ extension Cell {
   func renew(_ new: Value, version: UInt64, over published: UnsafeMutablePointer<UInt64>) {
     lock()
     let traffic = openTraffic()
-    guard !traffic.pointee.hasObservers, published.pointee < version else { return unlock() }
+    guard traffic.pointee.observers.isEmpty, published.pointee < version else { return unlock() }
     published.pointee = version
     let old = exchange(for: new)
     traffic.pointee.version &+= 1

@@ -14,9 +14,9 @@ extension Cell {
       unlock()
       return ObserverToken {}
     }
-    traffic.pointee.number(observation)
+    traffic.pointee.observers.number(observation, since: traffic.pointee.version)
     let number = observation.number
-    traffic.pointee.starting.append(observation)
+    traffic.pointee.observers.starting.append(observation)
     let present = value
     unlock()
     start(observation, with: present, traffic)
@@ -55,11 +55,11 @@ extension Cell {
   private func nextEarly(
     of observation: Observer<Value>, isOwned: Bool, isEnough: Bool, _ traffic: UnsafeMutablePointer<Traffic>
   ) -> EarlyValue<Value>? {
-    guard let index = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
+    guard let index = traffic.pointee.observers.starting.firstIndex(where: { $0 === observation }) else { return nil }
     if isOwned, !isEnough, let next = observation.early.popFirst() { return next }
-    traffic.pointee.starting.remove(at: index)
+    traffic.pointee.observers.starting.remove(at: index)
     guard isOwned else { return nil }
-    traffic.pointee.join(observation)
+    traffic.pointee.observers.join(observation)
     if !observation.early.isEmpty { queueEarly(of: observation, traffic) }
     return nil
   }

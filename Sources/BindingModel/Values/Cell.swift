@@ -149,7 +149,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     let old = exchange(for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
-    guard traffic.pointee.hasObservers else { return unlock() }
+    guard !traffic.pointee.observers.isEmpty else { return unlock() }
     deliver(new, over: old, by: writer, isErased: isErased, traffic)
   }
 
@@ -165,7 +165,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     // The common case: no delivery is in progress, here or on another thread.
     traffic.pointee.deliverer = turn.pointee.id
     traffic.pointee.soleWriter = writer
-    let observers = traffic.pointee.observers
+    let observers = traffic.pointee.observers.joined
     unlock()
     turn.pointee.isDelivering = true
     if isErased {
@@ -206,7 +206,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   /// One round: calls each of these observers in order, with the value's type known.
   @inlinable @inline(__always)
-  func callBack(_ observers: Traffic.List, _ value: Value, by writer: Writer) {
+  func callBack(_ observers: ObserverList.Members, _ value: Value, by writer: Writer) {
     observers.withUnsafeBufferPointer { buffer in
       // SAFETY: a reference has the layout of an unmanaged one, and the list, of which this round has its own copy,
       // keeps the observations alive.
@@ -229,7 +229,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   override func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {
     lock()
     guard let traffic else { return unlock() }
-    let cancelled = traffic.pointee.takeCancelledElsewhere()
+    let cancelled = traffic.pointee.observers.takeCancelledElsewhere()
     guard let next = traffic.pointee.undelivered.popFirst() else {
       // The owner is gone, and the undelivered values with it.
       traffic.pointee.deliverer = 0
@@ -282,7 +282,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   override func giveToStarting(by writer: Writer, version: UInt64, hops: UInt8) {
     guard let traffic else { return }
-    for observation in traffic.pointee.starting where observation.since < version {
+    for observation in traffic.pointee.observers.starting where observation.since < version {
       // SAFETY: a cell creates observers of its own value type only.
       let observation = unsafeDowncast(observation, to: Observer<Value>.self)
       if observation.early.count < Turn.backlogLimit {

@@ -125,7 +125,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
       // Another thread wrote while the sources were read: read all of them again.
       attempt += 1
       collector.clear()
-      ThreadTurn.renewPass(turn)
+      turn.pointee.pass.begin(on: turn.pointee.id)
     }
   }
 
@@ -142,7 +142,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     if state.pointee.computer == turn.pointee.id { state.pointee.computer = 0 }
     giveBack(new)
     guard state.pointee.computed == computed else { return false }
-    keep(collector, pass: turn.pointee.pass, state)
+    keep(collector, pass: turn.pointee.pass.name, state)
     return true
   }
 
@@ -169,7 +169,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
         state.pointee.version += 1
       }
       state.pointee.computed += 1
-      keep(collector, pass: turn.pointee.pass, state)
+      keep(collector, pass: turn.pointee.pass.name, state)
     }
     if let old {
       if !_isPOD(Value.self) {
@@ -246,11 +246,11 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     let state = self.state.lock()
     // SAFETY: a node keeps its cell for life, once it has one.
     guard !state.pointee.isRetired, state.pointee.isWatched, let cell, let published else { return self.state.unlock() }
-    let outer = turn.pointee.pass
-    ThreadTurn.renewPass(turn)
+    let outer = turn.pointee.pass.name
+    turn.pointee.pass.begin(on: turn.pointee.id)
     // Which root was written is not known; the inputs show whether it matters.
     refresh(state, in: turn, isWritten: true)
-    turn.pointee.pass = outer
+    turn.pointee.pass.name = outer
     guard !state.pointee.isRetired else { return self.state.unlock() }
     let (value, version) = (result.pointee, state.pointee.version)
     self.state.unlock()

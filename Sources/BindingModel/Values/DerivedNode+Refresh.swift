@@ -11,7 +11,7 @@ extension DerivedNode {
   /// - Parameter isWritten: whether a root is known to have been written.
   final func lockFresh(in turn: Turn, isWritten: Bool = false) -> UnsafeMutablePointer<State> {
     let state = self.state.lock()
-    if state.pointee.checked != turn.pointee.pass { refresh(state, in: turn, isWritten: isWritten) }
+    if state.pointee.checked != turn.pointee.pass.name { refresh(state, in: turn, isWritten: isWritten) }
     return state
   }
 
@@ -22,14 +22,14 @@ extension DerivedNode {
     // Reading the few inputs of a low node is as fast as checking its roots.
     if state.pointee.isNamed, state.pointee.height <= 2 { return refreshAlone(state, in: turn) }
     if state.pointee.computed > 0, !isWritten, Self.isFresh(state) {
-      state.pointee.checked = turn.pointee.pass
+      state.pointee.checked = turn.pointee.pass.name
       return
     }
     if state.pointee.computed == 0 || state.pointee.height > Self.shallow {
       self.state.unlock()
       for node in staleSources() {
         let state = node.state.lock()
-        if state.pointee.checked != turn.pointee.pass { node.refreshAlone(state, in: turn) }
+        if state.pointee.checked != turn.pointee.pass.name { node.refreshAlone(state, in: turn) }
         node.state.unlock()
       }
       _ = self.state.lock()
@@ -50,7 +50,7 @@ extension DerivedNode {
       if recompute(state, in: turn) { break }
     }
     let isLast = state.pointee.users == 1
-    guard state.pointee.isToFollow || isLast && (state.pointee.isRetired || !state.pointee.spent.isEmpty) else {
+    guard state.pointee.following.isDue || isLast && (state.pointee.isRetired || !state.pointee.spent.isEmpty) else {
       state.pointee.users -= 1
       return
     }
@@ -60,8 +60,8 @@ extension DerivedNode {
   /// Called with the lock held, returns with it held.
   @inline(never)
   private func endRefresh(_ state: UnsafeMutablePointer<State>) {
-    let isToFollow = state.pointee.isToFollow
-    state.pointee.isToFollow = false
+    let isToFollow = state.pointee.following.isDue
+    state.pointee.following.isDue = false
     endUse(state)
     if isToFollow { followRoots() }
     _ = self.state.lock()
@@ -82,7 +82,7 @@ extension DerivedNode {
         guard isPresent, state.pointee.computed == computed else { return false }
         if !collector.isSame { keepAlive(collector, state) }
         state.pointee.roots.assign(collector.roots)
-        state.pointee.checked = turn.pointee.pass
+        state.pointee.checked = turn.pointee.pass.name
         return true
       }
     }

@@ -55,6 +55,15 @@ class DerivedNode: @unchecked Sendable {
     deinit { sources.deallocate() }
   }
 
+  /// The roots that notify a node of writes, while it is observed.
+  struct Following {
+    var cells: [ObjectIdentifier: (cell: AnyCell, number: UInt64)] = [:]
+    /// The node is observed.
+    var isOn = false
+    /// The last computation read other roots than those that are followed.
+    var isDue = false
+  }
+
   struct State {
     /// In the order of the first reads: an earlier value may decide whether a later source is read at all.
     var inputs = PlainList<Input>()
@@ -77,13 +86,9 @@ class DerivedNode: @unchecked Sendable {
     /// Computations and checks of inputs in progress, on all threads. What they use is not released meanwhile.
     var users = 0
     var spent: [Unmanaged<Kept>] = []
-    /// The roots that notify this node of writes, while it is observed.
-    var followed: [ObjectIdentifier: (cell: AnyCell, number: UInt64)] = [:]
-    var isObserved = false
+    var following = Following()
     /// Its cell has observers.
     var isWatched = false
-    /// The last computation read other roots than those that are followed.
-    var isToFollow = false
     /// Its handle is gone.
     var isRetired = false
   }
@@ -189,9 +194,9 @@ extension DerivedNode {
     if state.pointee.isRetired {
       moveContents(to: remains, state)
       if let kept = state.pointee.kept { remains.add(kept.takeRetainedValue()) }
-      followed = Array(state.pointee.followed.values)
+      followed = Array(state.pointee.following.cells.values)
       state.pointee.kept = nil
-      state.pointee.followed = [:]
+      state.pointee.following.cells = [:]
       state.pointee.inputs.removeAll()
       state.pointee.roots.removeAll()
     }
@@ -211,7 +216,7 @@ extension DerivedNode {
     if !isSame { keepAlive(collector, state) }
     collector.put(into: state, isSame: isSame)
     guard !isSame else { return }
-    if state.pointee.isObserved { state.pointee.isToFollow = true }
+    if state.pointee.following.isOn { state.pointee.following.isDue = true }
   }
 
   /// Retains what was read, in place of what the previous computation read. Called with the lock held.
@@ -246,8 +251,8 @@ extension DerivedNode {
   /// From now on, writes to the roots lead to `publish`.
   final func beObserved() {
     let state = self.state.lock()
-    let isFirst = !state.pointee.isObserved
-    state.pointee.isObserved = true
+    let isFirst = !state.pointee.following.isOn
+    state.pointee.following.isOn = true
     self.state.unlock()
     if isFirst { followRoots() }
   }
@@ -260,11 +265,11 @@ extension DerivedNode {
       ? state.pointee.roots.elements.map { $0.cell.takeUnretainedValue() }
       : state.pointee.inputs.elements.map { $0.asCell.takeUnretainedValue() }
     let present = Set(roots.map { ObjectIdentifier($0) })
-    let left = state.pointee.followed.filter { !present.contains($0.key) }
-    for id in left.keys { state.pointee.followed[id] = nil }
-    let isMore = roots.contains { state.pointee.followed[ObjectIdentifier($0)] == nil }
-    for cell in roots where state.pointee.followed[ObjectIdentifier(cell)] == nil {
-      state.pointee.followed[ObjectIdentifier(cell)] = (cell, cell.follow(NodeFollower(self)))
+    let left = state.pointee.following.cells.filter { !present.contains($0.key) }
+    for id in left.keys { state.pointee.following.cells[id] = nil }
+    let isMore = roots.contains { state.pointee.following.cells[ObjectIdentifier($0)] == nil }
+    for cell in roots where state.pointee.following.cells[ObjectIdentifier(cell)] == nil {
+      state.pointee.following.cells[ObjectIdentifier(cell)] = (cell, cell.follow(NodeFollower(self)))
     }
     self.state.unlock()
     for (cell, number) in left.values { cell.cancel(number) }

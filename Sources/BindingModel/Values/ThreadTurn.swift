@@ -17,39 +17,30 @@ struct ThreadTurn {
   @usableFromInline let id: UInt64
   /// An observer is running on this thread.
   @usableFromInline var isDelivering = false
-  /// Names the outermost `Turn.run` in progress; 0 outside.
-  @usableFromInline var hold: UInt64 = 0
   /// See `Hops`.
   @usableFromInline var hops: UInt8 = 0
-  /// Retained, except `staleRound`.
-  @usableFromInline var queue = Deque<Unmanaged<AnyCell>>()
   /// The round of derived values comes before the queue.
   @usableFromInline var isStaleNext = false
   /// Set by `TrackingProbe` alone.
   var isTracking = false
+  /// Retained, except the mark of `stale`.
+  @usableFromInline var queue = Deque<Unmanaged<AnyCell>>()
   /// The probe of the process, cached: on Linux fetching a global costs as much as the rest of a read.
   let probe = Unmanaged.passUnretained(TrackingProbe.shared)
   /// Records what this thread reads while a derived value is being computed.
   var collector: Unmanaged<DependencyCollector>?
+  /// What `Turn.run` holds back on this thread.
+  @usableFromInline var hold = Hold()
   /// Detects values that answer each other endlessly; created when a turn gets long.
   var watch: LoopWatch?
   /// Names the drain in progress.
   private(set) var drain: UInt64 = 0
-  /// Names the pass in progress, in which each derived value is refreshed once; 0 outside.
-  var pass: UInt64 = 0
-  private var passCount: UInt64 = 0
+  var pass = Pass()
   /// The pool of collectors, a linked list.
   private var collectors: Unmanaged<DependencyCollector>?
-  /// Observed derived values whose roots were written, to be checked in a round.
-  private var stale = PlainList<StaleNode>()
-  private var spareStale = PlainList<StaleNode>()
-  /// Stands in the queue for the round of derived values.
-  private let staleRound = Unmanaged.passRetained(AnyCell())
+  private var stale = StaleRound()
   /// What is being released, one after the other.
   private var released: [Remains]?
-  private var held = Deque<AnyCell>()
-  private var depth = 0
-  private var holdCount: UInt64 = 0
 
   private init(id: UInt64) { self.id = id }
 
@@ -57,7 +48,7 @@ struct ThreadTurn {
   var isEmpty: Bool { !isStaleNext && queue.isEmpty }
 
   @inlinable
-  var isIdle: Bool { !isDelivering && hold == 0 }
+  var isIdle: Bool { !isDelivering && hold.name == 0 }
 
   /// This thread's turn, created on first use and freed when the thread ends.
   @inlinable @inline(__always)
@@ -66,26 +57,12 @@ struct ThreadTurn {
     return makeCurrent()
   }
 
-  static func open(_ turn: UnsafeMutablePointer<ThreadTurn>) {
-    turn.pointee.depth += 1
-    guard turn.pointee.depth == 1 else { return }
-    turn.pointee.holdCount += 1
-    // Unique in the process for 2^24 threads of 2^40 turns each; 0 stays free.
-    turn.pointee.hold = turn.pointee.id << 40 | (turn.pointee.holdCount & 0xFF_FFFF_FFFF)
-  }
+  static func open(_ turn: UnsafeMutablePointer<ThreadTurn>) { turn.pointee.hold.begin(on: turn.pointee.id) }
 
   static func close(_ turn: UnsafeMutablePointer<ThreadTurn>) {
-    turn.pointee.depth -= 1
-    guard turn.pointee.depth == 0 else { return }
-    let hold = turn.pointee.hold
-    turn.pointee.hold = 0
-    while let member = turn.pointee.held.popFirst() { member.release(hold: hold, in: turn) }
+    guard let hold = turn.pointee.hold.end() else { return }
+    while let member = turn.pointee.hold.members.popFirst() { member.release(hold: hold, in: turn) }
     drainIfIdle(turn)
-  }
-
-  /// Remembers an observable whose newest value is held until the end of the current turn.
-  static func keep(_ member: AnyCell, in turn: UnsafeMutablePointer<ThreadTurn>) {
-    turn.pointee.held.append(member)
   }
 
   /// Queues an observable for its round, in order of arrival.
@@ -97,33 +74,22 @@ struct ThreadTurn {
   /// Queues an observed derived value. Those of one round are checked together, each once, lowest first.
   static func schedule(_ node: DerivedNode) {
     let turn = current
-    turn.pointee.stale.append(
-      StaleNode(
-        node: Unmanaged.passRetained(node), cause: turn.pointee.watch?.cause ?? 0, hops: turn.pointee.hops))
-    guard turn.pointee.stale.count == 1 else { return }
+    let isFirst = turn.pointee.stale.add(node, cause: turn.pointee.watch?.cause ?? 0, hops: turn.pointee.hops)
+    guard isFirst else { return }
     if turn.pointee.queue.isEmpty {
       turn.pointee.isStaleNext = true
     } else {
-      turn.pointee.queue.append(turn.pointee.staleRound)
+      turn.pointee.queue.append(turn.pointee.stale.mark)
     }
     drainIfIdle(turn)
   }
 
   /// Publishes the derived values whose roots were written.
   private static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
-    if turn.pointee.stale.count == 1 {
-      let stale = turn.pointee.stale[0]
-      turn.pointee.stale.removeAll()
-      return publish(stale, in: turn)
-    }
-    var nodes = turn.pointee.stale
-    turn.pointee.stale = turn.pointee.spareStale
-    turn.pointee.spareStale = PlainList()
-    StaleNode.order(&nodes)
+    if let stale = turn.pointee.stale.takeOnly() { return publish(stale, in: turn) }
+    let nodes = turn.pointee.stale.takeAll()
     for stale in nodes.elements { publish(stale, in: turn) }
-    nodes.removeAll()
-    turn.pointee.spareStale.free()
-    turn.pointee.spareStale = nodes
+    turn.pointee.stale.reuse(nodes)
   }
 
   @inline(__always)
@@ -137,16 +103,10 @@ struct ThreadTurn {
   /// Runs `body` in the current pass, or in a new one.
   @inline(__always)
   static func inPass<Result>(_ turn: UnsafeMutablePointer<ThreadTurn>, _ body: () -> Result) -> Result {
-    guard turn.pointee.pass == 0 else { return body() }
-    renewPass(turn)
-    defer { turn.pointee.pass = 0 }
+    guard turn.pointee.pass.name == 0 else { return body() }
+    turn.pointee.pass.begin(on: turn.pointee.id)
+    defer { turn.pointee.pass.name = 0 }
     return body()
-  }
-
-  /// Starts a new pass, in which everything is checked again.
-  static func renewPass(_ turn: UnsafeMutablePointer<ThreadTurn>) {
-    turn.pointee.passCount += 1
-    turn.pointee.pass = turn.pointee.id << 40 | (turn.pointee.passCount & 0xFF_FFFF_FFFF)
   }
 
   /// Runs `body` with an empty collector.
@@ -193,7 +153,7 @@ struct ThreadTurn {
         turn.pointee.isStaleNext = false
         publishStale(in: turn)
       } else if let member = turn.pointee.queue.popFirst() {
-        if member.toOpaque() == turn.pointee.staleRound.toOpaque() {
+        if member.toOpaque() == turn.pointee.stale.mark.toOpaque() {
           publishStale(in: turn)
         } else {
           member._withUnsafeGuaranteedRef { $0.deliverNext(in: turn) }
@@ -221,9 +181,7 @@ struct ThreadTurn {
   }
 
   fileprivate mutating func freeLists() {
-    staleRound.release()
     stale.free()
-    spareStale.free()
     while let collector = collectors {
       collectors = collector.takeUnretainedValue().next
       collector.release()
@@ -253,31 +211,42 @@ struct ThreadTurn {
   }()
 }
 
-/// An observed derived value whose root was written, retained, with the cause of that write.
-private struct StaleNode: BitwiseCopyable {
-  let node: Unmanaged<DerivedNode>
-  let cause: UInt64
-  var hops: UInt8
-  var height = 0
+/// A time in which each derived value is refreshed once.
+struct Pass {
+  /// Names the pass in progress; 0 outside.
+  var name: UInt64 = 0
+  private var count: UInt64 = 0
 
-  /// Sorts by height, lowest first, and removes duplicates.
-  static func order(_ nodes: inout PlainList<StaleNode>) {
-    var indices: [UnsafeMutableRawPointer: Int] = [:]
-    var ordered = PlainList<StaleNode>()
-    for var stale in nodes.elements {
-      if let index = indices[stale.node.toOpaque()] {
-        ordered[index].hops = max(ordered[index].hops, stale.hops)
-        stale.node.release()
-      } else {
-        indices[stale.node.toOpaque()] = ordered.count
-        stale.height = stale.node._withUnsafeGuaranteedRef { $0.height }
-        ordered.append(stale)
-      }
-    }
-    var elements = ordered.elements
-    elements.sort { $0.height < $1.height }
-    nodes.free()
-    nodes = ordered
+  /// Starts a new pass, in which everything is checked again.
+  mutating func begin(on thread: UInt64) {
+    count += 1
+    name = thread << 40 | (count & 0xFF_FFFF_FFFF)
+  }
+}
+
+/// A turn that a program opened with `Turn.run`, and the observables whose newest values are held until its end.
+@usableFromInline
+struct Hold {
+  /// Names the outermost `Turn.run` in progress; 0 outside.
+  @usableFromInline var name: UInt64 = 0
+  var members = Deque<AnyCell>()
+  private var depth = 0
+  private var count: UInt64 = 0
+
+  mutating func begin(on thread: UInt64) {
+    depth += 1
+    guard depth == 1 else { return }
+    count += 1
+    // Unique in the process for 2^24 threads of 2^40 turns each; 0 stays free.
+    name = thread << 40 | (count & 0xFF_FFFF_FFFF)
+  }
+
+  /// - Returns: the name of the turn if it was the outermost.
+  mutating func end() -> UInt64? {
+    depth -= 1
+    guard depth == 0 else { return nil }
+    defer { name = 0 }
+    return name
   }
 }
 
