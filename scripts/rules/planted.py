@@ -67,6 +67,9 @@ let same = first !== second, not = !same, last = list[0]!  // SAFETY: checked in
 """,
     "Tests/BindingHubTests/HeadsTests.swift": "import Testing\n@testable import BindingHub\nlet sure = maybe!\n",
     "Tests/wire/Vectors.swift.json": "{}\n",
+    # Files with types of their own, which extend another type.
+    "Sources/BindingHub/Whole.swift": "struct Whole {}\n",
+    **{f"Sources/BindingHub/{n}.swift": f"struct {n} {{}}\nextension Whole {{}}\n" for n in ("A1", "B1", "C1", "D1")},
     # Of a type of another module.
     **{f"Sources/BindingHub/Part+{name}.swift": "extension Part {}\n" for name in ("One", "Two", "Three", "Four")},
 }
