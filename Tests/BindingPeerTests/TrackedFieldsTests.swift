@@ -209,7 +209,7 @@ struct TrackedFieldsTests {
     // A reporter that has notified is checked once more, and then released.
     lamp.level = 0.7
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
-    #expect(await eventually { model.staged.withLock { $0.statuses.reporters.isEmpty } })
+    #expect(await eventually { model.observers.staged.withLock { $0.statuses.reporters.isEmpty } })
     #expect(await eventually { peer.runtime.state.withLock { $0.observed.models.isEmpty && !$0.observed.isPeer } })
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
   }

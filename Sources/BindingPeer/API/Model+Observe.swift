@@ -65,7 +65,9 @@ extension SharedModel {
     let delivery = PacedDelivery<ModelChange, ModelChange>(
       pace, lane: lane, owner: owner, coalesce: pace.coalesce, form: { $0 },
       body: { raw, change, commits in Hops.answering(raw.hops) { body(change, commits) } })
-    return follow(ModelFeed(delivery), owner: owner)
+    let token = observers.follow(ModelFeed(delivery), owner: owner)
+    scheduleDelivery()
+    return token
   }
 }
 

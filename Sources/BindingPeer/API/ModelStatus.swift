@@ -44,12 +44,7 @@ extension SharedModel {
   public var status: ModelStatus { ReadTracking.current == .nobody ? presentStatus : statuses.value }
 
   private var presentStatus: ModelStatus {
-    let fields = staged.withLock { $0.fields }
-    var problems: [String: FieldProblem] = [:]
-    for index in fields.indices {
-      let name = fields.keys[index]
-      problems[name] = fields[at: index].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
-    }
+    let problems = observers.firstByField { problem(of: $1, $0) }
     return runtime.state.withLock { state in
       let syncState = state.session.syncState(of: id)
       return ModelStatus(
@@ -68,65 +63,13 @@ extension SharedModel {
 
   /// `status`, observable on the model's lane.
   public var statuses: Statuses<ModelStatus> {
-    let present = broadcaster.withLock { $0 }
-    if let present { return Statuses(broadcaster: present, subject: self) }
-    let fresh = StatusBroadcaster<ModelStatus>(
-      present: { [weak self] in self?.presentStatus ?? ModelStatus() }, begin: { [weak self] in self?.register($0) })
-    let broadcaster = broadcaster.withLock { broadcaster in
-      broadcaster = broadcaster ?? fresh
-      return broadcaster ?? fresh
+    let broadcaster = broadcaster.object {
+      StatusBroadcaster<ModelStatus>(
+        present: { [weak self] in self?.presentStatus ?? ModelStatus() },
+        begin: { [weak self] in self?.observers.register($0) })
     }
     return Statuses(broadcaster: broadcaster, subject: self)
   }
-
-  /// From now on `reporter` is asked to report whenever its status may have changed.
-  func register(_ reporter: any StatusReporter) {
-    runtime.state.withLock { state in
-      state.observed.models.insert(id)
-      staged.withLock { staged in
-        staged.statuses.lastReporter += 1
-        staged.statuses.reporters[ObjectIdentifier(reporter)] = WeakReporter(
-          number: staged.statuses.lastReporter, reporter: reporter)
-      }
-    }
-  }
-
-  /// Marks the status as possibly changed: it is reported with the next delivery.
-  func invalidateStatus() {
-    let reporters = staged.withLock { staged in
-      if !staged.statuses.reporters.isEmpty { staged.statuses.isDue = true }
-      return staged.statuses.reporters
-    }
-    for weak in reporters.values { weak.reporter?.invalidate() }
-  }
-
-  /// Reports within the turn of a delivery, and removes reporters without observers.
-  func report(_ reporters: [ObjectIdentifier: WeakReporter]) {
-    var ended: [(reporter: ObjectIdentifier, number: UInt64)] = []
-    for (id, weak) in reporters {
-      guard let reporter = weak.reporter, reporter.isObserved else {
-        ended.append((id, weak.number))
-        continue
-      }
-      reporter.report()
-    }
-    guard !ended.isEmpty else { return }
-    runtime.state.withLock { state in
-      let isAlone = staged.withLock { staged in
-        // A reporter that is observed again meanwhile has another number.
-        for (id, number) in ended where staged.statuses.reporters[id]?.number == number {
-          staged.statuses.reporters[id] = nil
-        }
-        return staged.statuses.reporters.isEmpty
-      }
-      if isAlone { state.observed.models.remove(id) }
-    }
-  }
-}
-
-struct WeakReporter: Sendable {
-  let number: UInt64
-  weak var reporter: (any StatusReporter)?
 }
 
 extension Model {

@@ -88,16 +88,3 @@ extension Peer {
     return answered ? .nanoseconds(Int64(clamping: end - begin)) : nil
   }
 }
-
-extension SharedModel {
-  /// Waits until the writes of these fields have been sent or decided. Returns false when `timeout` passes first, or
-  /// the task is cancelled.
-  public func whenSent(_ fields: [String], timeout: Duration) async -> Bool {
-    let id = id
-    return await runtime.wait(timeout: timeout) { state in
-      fields.allSatisfy { field in
-        state.session.isInFlight(id, field) || state.session.fieldRecord(id, field)?.isPending != true
-      }
-    }
-  }
-}

@@ -73,7 +73,7 @@ extension Peer {
     let ephemeral = fields.filter { $0.cell.description.isEphemeral }
     let stored = fields.filter { !$0.cell.description.isEphemeral }
     for (model, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
-      for (name, cell) in cells { _ = model.attach(cell, as: name) }
+      for (name, cell) in cells where cell.attach(to: model, as: name) { model.observers.add(cell, to: name) }
       model.showPresent(cells)
     }
     describe(model, as: fields)
@@ -93,14 +93,7 @@ extension Peer {
 extension SharedModel {
   /// Shows newly connected fields what the replica holds: another part of the program may have joined the model
   /// before.
-  func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
-    let present = present(fields.map(\.name))
-    staged.withLock { staged in
-      for name in present.ours { staged.fields.index(of: name).map { staged.fields[at: $0].isOurs = true } }
-    }
-    for (name, cell) in fields {
-      cell.accept(.init(value: present.merged[name], stamp: present.stamp, isOurs: present.ours.contains(name)))
-      cell.publish()
-    }
+  fileprivate func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
+    observers.show(present(fields.map(\.name)), in: fields)
   }
 }

@@ -68,14 +68,10 @@ extension Peer {
 
 extension PeerRuntime {
   var statusBroadcaster: StatusBroadcaster<PeerStatus> {
-    if let present = broadcaster.withLock({ $0 }) { return present }
-    let fresh = StatusBroadcaster<PeerStatus>(
-      present: { [weak self] in self?.state.withLock { $0.peerStatus } ?? PeerStatus(phase: .offline) },
-      begin: { [weak self] _ in self?.state.withLock { $0.observed.isPeer = true } })
-    return broadcaster.withLock { broadcaster in
-      let made = broadcaster ?? fresh
-      broadcaster = made
-      return made
+    broadcaster.object {
+      StatusBroadcaster<PeerStatus>(
+        present: { [weak self] in self?.state.withLock { $0.peerStatus } ?? PeerStatus(phase: .offline) },
+        begin: { [weak self] _ in self?.state.withLock { $0.observed.isPeer = true } })
     }
   }
 

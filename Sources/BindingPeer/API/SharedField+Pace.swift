@@ -64,6 +64,8 @@ extension SharedField {
         return notification(decoded)
       },
       body: { paced, notification, changes in Hops.answering(paced.hops) { notification.call(changes) } })
-    return model.follow(FieldFeed(delivery), of: name, owner: owner)
+    let token = model.observers.follow(FieldFeed(delivery), of: name, owner: owner)
+    model.scheduleDelivery()
+    return token
   }
 }

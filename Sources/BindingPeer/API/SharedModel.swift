@@ -15,77 +15,8 @@ public final class SharedModel: Sendable {
   let peer: Peer
   var runtime: PeerRuntime { peer.runtime }
 
-  /// An object of its own: copying a weak reference is expensive, and these are passed on with every change.
-  // SAFETY: a weak reference may be read on any thread, and this one is never set again.
-  final class WeakCell: @unchecked Sendable {
-    private(set) weak var cell: (any AnyFieldCell)?
-
-    init(_ cell: any AnyFieldCell) { self.cell = cell }
-  }
-
-  /// Undelivered updates and their observers. Values of one field replace each other: a lagging lane gets the newest.
-  struct Staged: Sendable {
-    var fields = IndexedMap<String, StagedField>()
-    /// Indices of the fields with an undelivered value, in no order.
-    var dueFields: [Int] = []
-    var updates: [(update: ModelUpdate, stamp: UInt64)] = []
-    /// The first update of each new observer, by its number.
-    var beginnings: [(observer: UInt64, update: ModelUpdate)] = []
-    var missedUpdates: UInt64 = 0
-    var hops: UInt8 = 0
-    var observers: [UInt64: Observer] = [:]
-    /// Paced observers of the model, which hold their undelivered changes themselves.
-    var feeds: [Following<ModelFeed>] = []
-    /// The number of paced observers of single fields.
-    var fieldFeeds = 0
-    /// Paced observers with something to deliver.
-    var dueFeeds: [Following<any UpdateFeed>] = []
-    /// Splits each update once for all of them.
-    var steps = UpdateSteps()
-    var lastObserver: UInt64 = 0
-    var isScheduled = false
-    var isDelivering = false
-    var statuses = StagedStatuses()
-
-    var isSomethingDue: Bool {
-      !dueFields.isEmpty || !updates.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || statuses.isDue
-    }
-  }
-  /// The observed statuses of a model, and whether one may have changed.
-  struct StagedStatuses: Sendable {
-    var reporters: [ObjectIdentifier: WeakReporter] = [:]
-    var lastReporter: UInt64 = 0
-    var isDue = false
-  }
-  /// The objects for one field in this process, and its undelivered value.
-  struct StagedField: Sendable {
-    var cells: [WeakCell] = []
-    var update: FieldUpdate?
-    /// Whether the value last delivered is a write of this peer without an outcome.
-    var isOurs = false
-    /// Paced observers of this field alone.
-    var feeds: [Following<FieldFeed>] = []
-  }
-  struct FieldUpdate: Sendable {
-    var value: FieldValue?
-    var stamp: UInt64
-    /// Whether it is a pending write of this peer, which the hub may refuse.
-    var isOurs = false
-    /// If it cannot be decoded: whether the value shown until then was committed, and is not a pending write that has
-    /// ended.
-    var keepsShown = true
-    /// A write of this peer that others overwrote before it was delivered.
-    var overwritten: Overwritten?
-  }
-  struct Overwritten: Sendable {
-    var value: FieldValue?
-  }
-  struct Observer: Sendable {
-    /// It receives updates with a later stamp; earlier ones are in its first update.
-    let since: UInt64
-    let body: @Sendable (ModelUpdate, _ missed: UInt64) -> Void
-  }
-  let staged: Protected<Staged> = Protected(Staged())
+  /// What receives the updates of the peer's session, on the model's lane.
+  let observers: ModelObservers
   /// This peer's decision, as the model's owner, on other peers' writes: returns the reason to refuse, or nil.
   let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
   let broadcaster: Protected<StatusBroadcaster<ModelStatus>?> = Protected(nil)
@@ -101,6 +32,7 @@ public final class SharedModel: Sendable {
     self.stored = stored
     self.lane = lane
     self.peer = peer
+    observers = ModelObservers(of: id, in: peer.runtime)
   }
 
   deinit { peer.runtime.abandon(model: id) }
@@ -144,6 +76,17 @@ public final class SharedModel: Sendable {
     return isCurrent
   }
 
+  /// Waits until the writes of these fields have been sent or decided. Returns false when `timeout` passes first, or
+  /// the task is cancelled.
+  public func whenSent(_ fields: [String], timeout: Duration) async -> Bool {
+    let id = id
+    return await runtime.wait(timeout: timeout) { state in
+      fields.allSatisfy { field in
+        state.session.isInFlight(id, field) || state.session.fieldRecord(id, field)?.isPending != true
+      }
+    }
+  }
+
   /// Writes a proposal: it shows immediately, is sent when it can be, and the hub decides it.
   /// - Throws: `WriteError` if it cannot be overlaid: a bad name, a value beyond a limit, a full outbox, a stopped
   ///   peer.
@@ -174,21 +117,21 @@ public final class SharedModel: Sendable {
   package func observe(
     _ observer: @escaping @Sendable (_ update: ModelUpdate, _ missed: UInt64) -> Void
   ) -> ObserverToken {
-    // The lock under which updates are staged: none is lost between the present state and the first update.
-    let number = runtime.state.withLock { state in
-      let beginning = state.session.present(id)
-      let since = state.stamp
-      return staged.withLock { staged in
-        staged.lastObserver += 1
-        staged.observers[staged.lastObserver] = Observer(since: since, body: observer)
-        if let beginning { staged.beginnings.append((staged.lastObserver, beginning)) }
-        return staged.lastObserver
-      }
-    }
+    let token = observers.add(observer)
     scheduleDelivery()
-    return ObserverToken { [weak self] in
-      _ = self?.staged.withLock { $0.observers.removeValue(forKey: number) }
-    }
+    return token
+  }
+
+  /// Delivers now when this thread is on the lane, else later there.
+  func scheduleDelivery() {
+    if lane.isCurrent { return observers.deliver() }
+    if observers.schedule() { lane.run { [self] in observers.deliver() } }
+  }
+
+  /// Has the status reported, which may have changed.
+  func reportStatus() {
+    observers.invalidateStatuses()
+    scheduleDelivery()
   }
 }
 
@@ -234,14 +177,6 @@ extension SharedModel {
     lane.run { [weak self] in
       let value = policy.merge?(question)
       self?.runtime.perform { state, now in state.session.merged(write, question, into: value, now: now) }
-    }
-  }
-
-  func recordRejection(of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64) {
-    for field in fields {
-      for weak in staged.withLock({ $0.fields[field]?.cells ?? [] }) {
-        weak.cell?.reject(reason, current: current[field], stamp: stamp)
-      }
     }
   }
 }

@@ -123,6 +123,19 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusReporter {
   }
 }
 
+extension Protected {
+  /// The object, which the first caller makes, outside the lock. Of two made at once, the one stored first counts.
+  func object<Object: Sendable>(orNew make: () -> Object) -> Object where Value == Object? {
+    if let present = withLock({ $0 }) { return present }
+    let fresh = make()
+    return withLock { stored in
+      let object = stored ?? fresh
+      stored = object
+      return object
+    }
+  }
+}
+
 /// The location of a status: it takes no writes and keeps nothing alive.
 private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation {
   let published: any BindingLocation<Status>

@@ -20,10 +20,10 @@ protocol AnyFieldCell: AnyObject, Sendable {
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Accepts the shown value (nil: the field has none, the default shows). Stamps order changes: an update older than
   /// the cell's value changes nothing.
-  func accept(_ update: SharedModel.FieldUpdate)
+  func accept(_ update: FieldUpdate)
   /// Notifies the observers if the value differs from that of the last notification, or if a write in between was not
   /// delivered.
-  func publish(after overwritten: SharedModel.Overwritten?)
+  func publish(after overwritten: FieldUpdate.Overwritten?)
 }
 
 /// The state besides a cell's shown value. It is outside of the cell: a type nested in a generic one is generic too,
@@ -115,7 +115,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       } else {
         show(value)
         record(nil)
-        publish()
+        publish(after: nil)
       }
       return
     }
@@ -139,15 +139,15 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     }
     guard let broadcaster, broadcaster.isObserved else { return }
     guard let model else { return broadcaster.report() }
-    model.invalidateStatus()
-    model.scheduleDelivery()
+    model.reportStatus()
   }
 
   /// The broadcaster of the field's status.
   var statusBroadcaster: StatusBroadcaster<FieldStatus> {
     if let present = state.withLock({ $0.broadcaster }) { return present }
     let fresh = StatusBroadcaster<FieldStatus>(
-      present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.register($0) })
+      present: { [weak self] in self?.status ?? .local },
+      begin: { [weak self] in self?.sharedModel?.observers.register($0) })
     return state.withLock { state in
       let broadcaster = state.broadcaster ?? fresh
       state.broadcaster = broadcaster
@@ -169,14 +169,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return (true, state.broadcaster)
     }
     if let broadcaster, broadcaster.isObserved {
-      model.register(broadcaster)
-      model.invalidateStatus()
-      model.scheduleDelivery()
+      model.observers.register(broadcaster)
+      model.reportStatus()
     }
     return isFirst
   }
 
-  func accept(_ update: SharedModel.FieldUpdate) {
+  func accept(_ update: FieldUpdate) {
     guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
@@ -184,7 +183,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
-  private func fallBack(from value: FieldValue, _ update: SharedModel.FieldUpdate) {
+  private func fallBack(from value: FieldValue, _ update: FieldUpdate) {
     // The old value is released outside the lock: its deinit may run any code.
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
@@ -245,7 +244,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     tracker?.invalidate()
   }
 
-  func publish(after overwritten: SharedModel.Overwritten?) {
+  func publish(after overwritten: FieldUpdate.Overwritten?) {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetPublished(value, after: overwritten) }
     published.value = value

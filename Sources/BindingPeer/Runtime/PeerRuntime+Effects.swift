@@ -13,7 +13,8 @@ struct DeferredEffects {
 
     func carryOut() {
       if let reason = outcome.complaint {
-        unacknowledged.model.recordRejection(of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
+        unacknowledged.model.observers.recordRejection(
+          of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
       }
       unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }
@@ -67,7 +68,7 @@ extension PeerRuntime.State {
   private mutating func stage(_ update: ModelUpdate, _ deferred: inout DeferredEffects) {
     guard let index = models.index(of: update.model), let model = models[at: index].model else { return }
     stamp += 1
-    if model.stage(update, stamp: stamp) { deferred.shown.append(model) }
+    if model.observers.stage(update, stamp: stamp) { deferred.shown.append(model) }
   }
 
   private mutating func settle(_ report: WriteReport, _ deferred: inout DeferredEffects) {

@@ -232,7 +232,7 @@ final class PeerRuntime: Sendable {
 
   private func carryOut(_ effects: DeferredEffects) {
     for settled in effects.settled { settled.carryOut() }
-    for model in effects.observed { model.invalidateStatus() }
+    for model in effects.observed { model.observers.invalidateStatuses() }
     for model in effects.shown { model.scheduleDelivery() }
     for model in effects.observed { model.scheduleDelivery() }
     for (id, unacknowledged, question) in effects.questions {

@@ -121,9 +121,8 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.recordRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
-      ended.shared?.invalidateStatus()
-      ended.shared?.scheduleDelivery()
+      ended.shared?.observers.recordRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
+      ended.shared?.reportStatus()
       log.warning(
         "a write of an earlier run failed",
         metadata: ["model": "\(ended.model)", "fields": "\(ended.write.fields)", "reason": "\(reason)"])

@@ -40,7 +40,7 @@ extension SharedModel {
   private func broadcaster(of field: String) -> StatusBroadcaster<FieldValue?> {
     if let broadcaster = shownBroadcasters.withLock({ $0.fields[field] }) { return broadcaster }
     let fresh = StatusBroadcaster<FieldValue?>(
-      present: { [weak self] in self?.shown(field) }, begin: { [weak self] in self?.register($0) })
+      present: { [weak self] in self?.shown(field) }, begin: { [weak self] in self?.observers.register($0) })
     // Names that were read once are not kept forever. A broadcaster without readers is recreated for the next one.
     let former = shownBroadcasters.withLock { $0.fields.count >= ShownBroadcasters.many ? $0.fields : [:] }
     let idle = former.filter { !$0.value.isObserved }
@@ -60,7 +60,7 @@ extension SharedModel {
   ) -> StatusBroadcaster<Value> {
     if let broadcaster = shownBroadcasters.withLock({ $0[keyPath: path] }) { return broadcaster }
     let fresh = StatusBroadcaster<Value>(
-      present: { [weak self] in present(self) }, begin: { [weak self] in self?.register($0) })
+      present: { [weak self] in present(self) }, begin: { [weak self] in self?.observers.register($0) })
     return shownBroadcasters.withLock { broadcasters in
       let broadcaster = broadcasters[keyPath: path] ?? fresh
       broadcasters[keyPath: path] = broadcaster
