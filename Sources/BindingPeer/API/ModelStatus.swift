@@ -50,8 +50,8 @@ extension SharedModel {
       return ModelStatus(
         version: syncState.version, staleSince: syncState.staleSince.map(PeerClock.instant),
         unconfirmed: syncState.unconfirmed, inFlight: syncState.inFlight,
-        pendingSince: syncState.pendingSince.map(PeerClock.instant), waiting: state.retryReason(of: syncState.waiting),
-        refusal: syncState.refusal, problems: problems)
+        pendingSince: syncState.pendingSince.map(PeerClock.instant),
+        waiting: state.writes.retryReason(of: syncState.waiting), refusal: syncState.refusal, problems: problems)
     }
   }
 
@@ -82,41 +82,5 @@ extension Model {
     if let shared { return shared.statuses }
     let broadcaster = StatusBroadcaster<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
     return Statuses(broadcaster: broadcaster, subject: broadcaster)
-  }
-}
-
-extension PeerRuntime.State {
-  /// Why the hub has deferred one of these writes.
-  func retryReason(of waiting: [WriteID]) -> RetryReason? { waiting.lazy.compactMap { writes[$0]?.retryReason }.first }
-
-  /// The observed models whose statuses these effects may change.
-  func observedModels(concernedBy effects: PeerEffects) -> [SharedModel] {
-    guard !observed.models.isEmpty else { return [] }
-    let concernAll = effects.concernAllModels
-    var ids: Swift.Set<String> = concernAll ? observed.models : []
-    for update in effects.updates where !concernAll { ids.insert(update.model) }
-    for report in effects.outcomes where !concernAll {
-      switch report {
-      case .settled(_, let model, _), .retryLater(_, let model, _): ids.insert(model)
-      }
-    }
-    return ids.intersection(observed.models).sorted().compactMap { models[$0]?.model }
-  }
-}
-
-extension PeerEffects {
-  /// Whether the status of any model may change: the connection did, or writes or joins are sent.
-  fileprivate var concernAllModels: Bool {
-    events.contains { event in
-      switch event {
-      case .phase, .notice(.hubError): true
-      default: false
-      }
-    }
-      || link.contains { action in
-        guard case .send(let frame) = action else { return false }
-        let kind = frame.first.flatMap(PeerMessageKind.init)
-        return kind == .propose || kind == .join
-      }
   }
 }

@@ -46,15 +46,12 @@ extension Peer {
     }
     try runtime.perform { state, now throws(ShareError) in
       if case .stopped(let reason) = state.session.phase { throw .stopped(reason) }
-      state.listeners[prefix, default: []].append(listener)
+      state.listeners.add(listener, to: prefix)
       state.session.joinPrefix(prefix, now: now, into: &state.effects)
     }
     return ObserverToken { [runtime] in
       runtime.perform { state, _ in
-        state.listeners[prefix]?.removeAll { $0 === listener }
-        guard state.listeners[prefix]?.isEmpty == true else { return }
-        state.listeners[prefix] = nil
-        state.session.leavePrefix(prefix)
+        if state.listeners.remove(listener, from: prefix) { state.session.leavePrefix(prefix) }
       }
     }
   }
@@ -79,12 +76,12 @@ extension Peer {
     }
     let begin = DispatchTime.now().uptimeNanoseconds
     runtime.perform { state, now in
-      state.listeners[PrefixListener.pongs, default: []].append(listener)
+      state.listeners.add(listener, to: PrefixListener.pongs)
       state.session.ping(token, now: now, into: &state.effects)
     }
     let answered = await runtime.wait(timeout: timeout) { _ in hasCome.withLock { $0 } }
     let end = DispatchTime.now().uptimeNanoseconds
-    runtime.perform { state, _ in state.listeners[PrefixListener.pongs]?.removeAll { $0 === listener } }
+    runtime.perform { state, _ in _ = state.listeners.remove(listener, from: PrefixListener.pongs) }
     return answered ? .nanoseconds(Int64(clamping: end - begin)) : nil
   }
 }

@@ -70,7 +70,7 @@ public final class Peer: Sendable {
       previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
     }
     runtime.state.withLock { [restored, previousRuns] state in
-      state.restored = restored
+      state.writes = WriteRegistry(restored: restored)
       state.previousRuns = previousRuns
     }
     if let file, file.tornBytes > 0 {
@@ -90,7 +90,8 @@ public final class Peer: Sendable {
 
   /// The unacknowledged writes that earlier runs left in the outbox, in no order.
   public var restored: [RestoredWrite] {
-    runtime.state.withLock { $0.restored.values.map { RestoredWrite(model: $0.model, write: $0.write, shared: nil) } }
+    let restored = runtime.state.withLock { $0.writes.restored }
+    return restored.values.map { RestoredWrite(model: $0.model, write: $0.write, shared: nil) }
   }
 
   /// Counts of what was received, dropped, repaired and resent since the start.
@@ -178,56 +179,6 @@ public final class Peer: Sendable {
     }
     await runtime.link.whenEnded(timeout: .milliseconds(500))
     return left ?? []
-  }
-}
-
-extension PeerRuntime.State {
-  /// Whether no write waits for an outcome, or no outcome can arrive any more.
-  fileprivate var isSettled: Bool { unconfirmed == 0 || session.phase.isStopped }
-}
-
-extension PeerRuntime {
-  /// Says goodbye, ends every write without an outcome as unknown, and releases the link and the outbox. Harmless
-  /// when repeated.
-  @discardableResult
-  func end() -> [String] { end(unless: { _ in false }) ?? [] }
-
-  /// Ends the peer, unless a write waits for its outcome: then returns nil.
-  fileprivate func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
-
-  private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
-    let parts = perform { state, now -> ([UnacknowledgedWrite], [Restored], PreviousRuns?)? in
-      guard !isAwaited(state) else { return nil }
-      let isSettled = state.session.unconfirmed == 0 && !state.isOutboxLagging
-      let wasStopped = state.session.phase.isStopped
-      if !wasStopped {
-        // What was written since the last drain is sent before the goodbye.
-        state.session.finishDrain(now: now, into: &state.effects)
-        state.session.bye(now: now, into: &state.effects)
-      }
-      let left = Array(state.writes.elements)
-      state.writes.removeAll()
-      let restored = Array(state.restored.values)
-      state.restored.removeAll()
-      state.outbox?.leaves = isSettled && !wasStopped
-      return (left, restored, state.previousRuns.take())
-    }
-    guard let (left, restored, previousRuns) = parts else { return nil }
-    previousRuns?.end()
-    let outbox = onEffects == nil ? state.withLock { $0.outbox } : nil
-    outbox?.file.close()
-    let reason =
-      "the peer was closed first"
-      + (outbox.map {
-        $0.problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox stores the write"
-      }
-        ?? "")
-    for unacknowledged in left { unacknowledged.write.settle(.unknown(reason)) }
-    for restored in restored { restored.write.settle(.unknown(reason)) }
-    let fields =
-      left.flatMap { unacknowledged in unacknowledged.write.fields.map { "\(unacknowledged.model.id).\($0)" } }
-      + restored.flatMap { restored in restored.write.fields.map { "\(restored.model).\($0)" } }
-    return fields.sorted()
   }
 }
 

@@ -62,7 +62,7 @@ extension Peer {
   /// The number of writes without an outcome, over all models. To observe it alone:
   /// `statuses.derived(\.unconfirmed)`. Reads are tracked like those of the status.
   public var unconfirmed: Int {
-    ReadTracking.current == .nobody ? runtime.state.withLock { $0.unconfirmed } : status.unconfirmed
+    ReadTracking.current == .nobody ? runtime.state.withLock { $0.writes.count } : status.unconfirmed
   }
 }
 
@@ -89,7 +89,7 @@ extension PeerRuntime.State {
     PeerStatus(
       phase: session.phase, hub: link.hub, logID: session.logID, epoch: session.epoch,
       durability: session.welcome?.durability, refusal: session.refusal.map { PrintedText.escaped($0) },
-      unconfirmed: unconfirmed,
+      unconfirmed: writes.count,
       staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
   }
 }

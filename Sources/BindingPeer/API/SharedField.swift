@@ -165,7 +165,7 @@ extension FieldCell {
     if let problem { return .problem(problem) }
     let (syncState, reason) = model.runtime.state.withLock { state in
       let syncState = state.session.syncState(of: name, in: model.id)
-      return (syncState, state.retryReason(of: syncState.waiting))
+      return (syncState, state.writes.retryReason(of: syncState.waiting))
     }
     if let since = syncState.pendingSince.map(PeerClock.instant) {
       return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: syncState.isInFlight, since: since)

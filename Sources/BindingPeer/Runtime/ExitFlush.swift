@@ -74,7 +74,7 @@ enum ExitFlush {
 extension PeerRuntime.State {
   /// Whether no write waits that the end of the program would lose. Ephemeral ones end with it anyway.
   fileprivate var isSettledForGood: Bool {
-    session.phase.isStopped || writes.elements.allSatisfy { Names.isEphemeral($0.model.id) }
+    session.phase.isStopped || writes.unacknowledged.allSatisfy { Names.isEphemeral($0.model.id) }
   }
 }
 
@@ -84,7 +84,7 @@ extension PeerRuntime {
     let (counts, phase, isKept) = state.withLock { state in
       var counts: [String: Int] = [:]
       // Descriptions and defaults are not a loss: the next peer to share the model proposes them.
-      for unacknowledged in state.writes.elements
+      for unacknowledged in state.writes.unacknowledged
       where !Names.isEphemeral(unacknowledged.model.id) && !unacknowledged.write.fields.contains(Names.description) {
         counts[unacknowledged.model.id, default: 0] += 1
       }

@@ -15,60 +15,23 @@ final class PeerRuntime: Sendable {
     var effects = PeerEffects()
     var link = LinkQueue()
     var models = IndexedMap<String, WeakModel>()
-    var writes = SortedArrayMap<WriteID, UnacknowledgedWrite>()
-    var listeners: [String: [PrefixListener]] = [:]
-    var waiters: [UInt64: Waiter] = [:]
-    var lastWaiter: UInt64 = 0
+    var writes = WriteRegistry()
+    var listeners = PrefixListeners()
+    var waiters = Waiters()
     /// Orders the shown values across threads.
     var stamp: UInt64 = 0
     /// nil: writes are kept in memory only.
     var outbox: JournalWriter?
-    /// The unacknowledged writes of earlier runs.
-    var restored: [RestoredKey: Restored] = [:]
     var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
     var observed = ObservedStatuses()
-  }
 
-  /// The actions that wait for the link.
-  struct LinkQueue: Sendable {
-    var actions: [LinkAction] = []
-    /// The link has actions and has not checked since.
-    var isCalled = false
-    /// The link will check before it waits: it need not be woken.
-    var isAwake = false
-    /// The address in use.
-    var hub: String?
-
-    /// Moves the actions, and keeps the capacity: an array that is handed out would be allocated anew.
-    mutating func move(into others: inout [LinkAction]) {
-      others += actions
-      actions.removeAll(keepingCapacity: true)
-    }
-  }
-
-  /// Which statuses are observed.
-  struct ObservedStatuses: Sendable {
-    /// The ids of models.
-    var models: Swift.Set<String> = []
-    var isPeer = false
-  }
-
-  /// A write without an outcome keeps its model, and so its peer, alive.
-  struct UnacknowledgedWrite: Sendable {
-    let write: PendingWrite
-    let model: SharedModel
-    var policies: [String: WritePolicy] = [:]
-    var retryReason: RetryReason?
+    /// Whether no write waits for an outcome, or no outcome can arrive any more.
+    var isSettled: Bool { writes.count == 0 || session.phase.isStopped }
   }
 
   struct WeakModel: Sendable {
     weak var model: SharedModel?
-  }
-
-  struct Waiter: Sendable {
-    let condition: @Sendable (borrowing State) -> Bool
-    let resume: @Sendable (Bool) -> Void
   }
 
   /// Objects that are no longer referenced. The last reference may be released anywhere, under the lock too, so a
@@ -112,11 +75,6 @@ final class PeerRuntime: Sendable {
     case link(LinkMailbox? = nil)
   }
 
-  /// Where a link finds its actions without taking the lock again. Belongs to the link's thread.
-  final class LinkMailbox {
-    var actions: [LinkAction] = []
-  }
-
   /// Lets `body` use the session under the lock, then performs the effects.
   @discardableResult
   func perform<Result: Sendable, Failure: Error>(
@@ -127,7 +85,7 @@ final class PeerRuntime: Sendable {
       let now = PeerRuntime.now
       state.session.isJournalLagging = state.isOutboxLagging
       let isLink = if case .link = speaker { true } else { false }
-      if isLink { state.link.isCalled = false }
+      if isLink { state.link.answerCall() }
       let result = try body(&state, now)
       if case .writer(let model) = speaker {
         deferred.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.effects)
@@ -137,53 +95,13 @@ final class PeerRuntime: Sendable {
       state.writeJournal()
       if onEffects != nil { deferred.requested = state.effects }
       state.sort(into: &deferred)
-      if deferred.concernsLink, !isLink {
-        deferred.wakesLink = !state.link.isCalled && !state.link.isAwake
-        state.link.isCalled = true
-      }
-      if case .link(let mailbox?) = speaker {
-        state.link.move(into: &mailbox.actions)
-        state.link.isAwake = true
-      }
+      if deferred.concernsLink, !isLink { deferred.wakesLink = state.link.call() }
+      if case .link(let mailbox?) = speaker { state.link.move(into: mailbox) }
       return result
     }
     if deferred.wakesLink { link.wake() }
     carryOut(deferred)
     return result
-  }
-
-  /// Waits until `condition` holds, which is checked after every event. Returns false when `timeout` passes first
-  /// (nil: no limit), or the task is cancelled.
-  func wait(
-    timeout: Duration? = nil, until condition: @escaping @Sendable (borrowing State) -> Bool
-  ) async -> Bool {
-    let wait = Wait<Bool>()
-    guard let id = enter(condition, resume: { wait.end($0) }) else { return true }
-    let holds = await wait.value(timeout: timeout, otherwise: false)
-    // The condition is released outside the lock.
-    if !holds { _ = state.withLock { $0.waiters.removeValue(forKey: id) } }
-    return holds
-  }
-
-  /// - Returns: the number of the waiter; nil if the condition holds already.
-  private func enter(
-    _ condition: @escaping @Sendable (borrowing State) -> Bool, resume: @escaping @Sendable (Bool) -> Void
-  ) -> UInt64? {
-    state.withLock { state in
-      if condition(state) { return nil }
-      state.lastWaiter += 1
-      state.waiters[state.lastWaiter] = Waiter(condition: condition, resume: resume)
-      return state.lastWaiter
-    }
-  }
-
-  /// Blocks the thread until `condition` holds or `deadline`, in milliseconds of `now`, has passed.
-  func block(until deadline: UInt64, or condition: @escaping @Sendable (borrowing State) -> Bool) {
-    let bell = DispatchSemaphore(value: 0)
-    guard let id = enter(condition, resume: { _ in bell.signal() }) else { return }
-    let now = PeerRuntime.now
-    _ = bell.wait(timeout: .now() + .milliseconds(Int(clamping: deadline > now ? deadline - now : 0)))
-    state.withLock { _ = $0.waiters.removeValue(forKey: id) }
   }
 
   func abandon(model: String) {
@@ -213,13 +131,41 @@ final class PeerRuntime: Sendable {
     }
   }
 
+  /// Says goodbye, ends every write without an outcome as unknown, and releases the link and the outbox. Harmless
+  /// when repeated.
+  @discardableResult
+  func end() -> [String] { end(unless: { _ in false }) ?? [] }
+
+  /// Ends the peer, unless a write waits for its outcome: then returns nil.
+  func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
+
+  private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
+    let parts = perform { state, now -> (WriteRegistry, PreviousRuns?)? in
+      guard !isAwaited(state) else { return nil }
+      let isSettled = state.session.unconfirmed == 0 && !state.isOutboxLagging
+      let wasStopped = state.session.phase.isStopped
+      if !wasStopped {
+        // What was written since the last drain is sent before the goodbye.
+        state.session.finishDrain(now: now, into: &state.effects)
+        state.session.bye(now: now, into: &state.effects)
+      }
+      state.outbox?.leaves = isSettled && !wasStopped
+      return (state.writes.takeAll(), state.previousRuns.take())
+    }
+    guard let (left, previousRuns) = parts else { return nil }
+    previousRuns?.end()
+    let outbox = onEffects == nil ? state.withLock { $0.outbox } : nil
+    outbox?.file.close()
+    let inOutbox =
+      outbox.map { $0.problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox stores the write" }
+    return left.settleAll(.unknown("the peer was closed first" + (inOutbox ?? "")))
+  }
+
   /// Checks whether the link, which has a mailbox, may wait. If so, callers with actions for it wake it from now on.
   /// - Returns: until when, in milliseconds; nil: there are actions.
   func restLink() -> UInt64? {
     state.withLock { state in
-      guard !state.link.isCalled, state.link.actions.isEmpty else { return nil }
-      state.link.isAwake = false
-      return state.session.nextDeadline
+      state.link.rest() ? state.session.nextDeadline : nil
     }
   }
 
@@ -247,7 +193,7 @@ final class PeerRuntime: Sendable {
     // Conditions that depend on a listener were checked before it was notified: check them again.
     if !effects.announced.isEmpty { perform { _, _ in } }
     if effects.concernsPeer { reportStatus() }
-    for (waiter, held) in effects.released { waiter.resume(held) }
+    for waiter in effects.released { waiter.resume(true) }
     for (wait, end) in effects.ended { wait.end(end) }
   }
 }

@@ -18,3 +18,19 @@ final class PrefixListener: Sendable {
 
   func notify(_ event: Event) { receive(event) }
 }
+
+/// The listeners of a peer, by prefix.
+struct PrefixListeners: Sendable {
+  private var byPrefix: [String: [PrefixListener]] = [:]
+
+  subscript(prefix: String) -> [PrefixListener] { byPrefix[prefix] ?? [] }
+
+  mutating func add(_ listener: PrefixListener, to prefix: String) { byPrefix[prefix, default: []].append(listener) }
+
+  /// - Returns: whether it was the prefix's last.
+  mutating func remove(_ listener: PrefixListener, from prefix: String) -> Bool {
+    guard let others = byPrefix[prefix]?.filter({ $0 !== listener }) else { return false }
+    byPrefix[prefix] = others.isEmpty ? nil : others
+    return others.isEmpty
+  }
+}

@@ -64,7 +64,7 @@ final class PreviousRuns: Sendable {
     for case .numbered(let id, let number, _) in effects.journal where number > 0 {
       let key = RestoredKey(run: run.number, write: id)
       successor?.perform { state, _ in
-        guard let restored = state.restored[key] else { return }
+        guard let restored = state.writes.restored[key] else { return }
         state.session.carriedSent(restored.id, of: restored.model, as: number)
       }
     }
@@ -103,7 +103,7 @@ extension PeerRuntime {
   /// Reports the outcome of an earlier run's write.
   func endRestored(_ key: RestoredKey, as outcome: Outcome) {
     let ended: RestoredWrite? = perform { state, _ in
-      guard let restored = state.restored.removeValue(forKey: key) else { return nil }
+      guard let restored = state.writes.remove(key) else { return nil }
       state.session.carriedEnded(restored.id, of: restored.model, as: outcome)
       return RestoredWrite(
         model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
@@ -138,10 +138,4 @@ public struct RestoredWrite: Sendable {
   /// The write, whose outcome is reported here.
   public let write: PendingWrite
   let shared: SharedModel?
-}
-
-/// Identifies a write of an earlier run: each run numbers its own.
-struct RestoredKey: Hashable, Sendable {
-  let run: UInt32
-  let write: WriteID
 }

@@ -96,7 +96,7 @@ private final class PeerSocketLoop {
   private var wakeups: Poller.Slot?
   private var events: Poller.Slot?
   private var opensAt: UInt64?
-  private let mailbox = PeerRuntime.LinkMailbox()
+  private let mailbox = LinkMailbox()
   private var isEnded = false
 
   init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {

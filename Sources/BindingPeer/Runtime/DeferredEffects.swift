@@ -4,7 +4,7 @@ import BindingProtocol
 /// What remains to be done once the lock is released, in the order in which it arose.
 struct DeferredEffects {
   struct Settled {
-    let unacknowledged: PeerRuntime.UnacknowledgedWrite
+    let unacknowledged: UnacknowledgedWrite
     let outcome: Outcome
     /// The committed values, if the write was not applied.
     let current: [String: FieldValue]
@@ -21,11 +21,11 @@ struct DeferredEffects {
   }
   var settled: [Settled] = []
   var shown: [SharedModel] = []
-  var questions: [(WriteID, PeerRuntime.UnacknowledgedWrite, MergeQuestion)] = []
+  var questions: [(WriteID, UnacknowledgedWrite, MergeQuestion)] = []
   var approvalRequests: [(ApprovalRequest, of: SharedModel?)] = []
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.Event)] = []
-  var released: [(PeerRuntime.Waiter, Bool)] = []
+  var released: [Waiters.Waiter] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
   /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
@@ -44,9 +44,9 @@ extension PeerRuntime.State {
   mutating func sort(into deferred: inout DeferredEffects) {
     let hasOutboxChanged = outbox?.takeChange() ?? false
     deferred.concernsPeer = observed.isPeer && (hasOutboxChanged || !effects.isEmpty)
-    deferred.observed = observedModels(concernedBy: effects)
+    deferred.observed = observed.models(concernedBy: effects).compactMap { models[$0]?.model }
     if !effects.link.isEmpty {
-      link.actions += effects.link
+      link.append(effects.link)
       deferred.concernsLink = true
     }
     // They are moved, not copied.
@@ -58,11 +58,7 @@ extension PeerRuntime.State {
     requested.events.drain { sort($0, &deferred) }
     requested.removeAll()
     swap(&requested, &effects)
-    guard !waiters.isEmpty else { return }
-    for (id, waiter) in waiters where waiter.condition(self) {
-      waiters.removeValue(forKey: id)
-      deferred.released.append((waiter, true))
-    }
+    deferred.released = takeReleasedWaiters()
   }
 
   private mutating func stage(_ update: ModelUpdate, _ deferred: inout DeferredEffects) {
@@ -74,14 +70,14 @@ extension PeerRuntime.State {
   private mutating func settle(_ report: WriteReport, _ deferred: inout DeferredEffects) {
     switch report {
     case .settled(let id, let model, let outcome):
-      guard let unacknowledged = writes.removeValue(forKey: id) else { return }
+      guard let unacknowledged = writes.remove(id) else { return }
       let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
       // Later than the value to which the field falls back, which is shown before.
       stamp += 1
       let version = session.version(of: model).version
       deferred.settled.append(
         .init(unacknowledged: unacknowledged, outcome: outcome, current: current, version: version, stamp: stamp))
-    case .retryLater(let id, _, let code): writes[id]?.retryReason = code
+    case .retryLater(let id, _, let code): writes.setRetryReason(code, of: id)
     }
   }
 
@@ -99,13 +95,13 @@ extension PeerRuntime.State {
     case .notice(let notice): deferred.notices.append(notice)
     case .announced(let prefix, let model, let version, let fields):
       let event = PrefixListener.Event.model(id: model, version: version, fields: fields)
-      for listener in listeners[prefix] ?? [] { deferred.announced.append((listener, event)) }
+      for listener in listeners[prefix] { deferred.announced.append((listener, event)) }
     case .listed(let prefix):
-      for listener in listeners[prefix] ?? [] { deferred.announced.append((listener, .listed)) }
+      for listener in listeners[prefix] { deferred.announced.append((listener, .listed)) }
     case .awaited(let id, let end):
       if let wait = barriers.removeValue(forKey: id) { deferred.ended.append((wait, end)) }
     case .pong(let token):
-      for listener in listeners[PrefixListener.pongs] ?? [] { deferred.announced.append((listener, .pong(token))) }
+      for listener in listeners[PrefixListener.pongs] { deferred.announced.append((listener, .pong(token))) }
     }
   }
 

@@ -34,13 +34,6 @@ struct JournalWriter: Sendable {
   }
 }
 
-/// A write of an earlier run, as the peer's own session knows it.
-struct Restored: Sendable {
-  let id: WriteID
-  let model: String
-  let write: PendingWrite
-}
-
 extension PeerRuntime.State {
   /// Writes the session's journal entries before any of its frames can leave: frames are passed to the link under the
   /// same lock, later.
@@ -63,9 +56,6 @@ extension PeerRuntime.State {
 
   /// Whether the outbox file lacks entries.
   var isOutboxLagging: Bool { outbox?.problem != nil }
-
-  /// The number of writes without an outcome, those of earlier runs included.
-  var unconfirmed: Int { writes.count + restored.count }
 
   var outboxStatus: OutboxStatus {
     guard let outbox else { return .memory }

@@ -1,0 +1,68 @@
+import BindingProtocol
+
+/// The writes that have no outcome yet: those of this run, and those that earlier runs left in the outbox (R10).
+struct WriteRegistry: Sendable {
+  private var ofThisRun = SortedArrayMap<WriteID, UnacknowledgedWrite>()
+  /// As the peer's own session knows them.
+  private(set) var restored: [RestoredKey: Restored] = [:]
+
+  init(restored: [RestoredKey: Restored] = [:]) { self.restored = restored }
+
+  var count: Int { ofThisRun.count + restored.count }
+
+  /// Those of this run, in the order in which they were made.
+  var unacknowledged: some Sequence<UnacknowledgedWrite> { ofThisRun.elements }
+
+  subscript(id: WriteID) -> UnacknowledgedWrite? { ofThisRun[id] }
+
+  mutating func insert(_ write: consuming UnacknowledgedWrite, for id: WriteID) { ofThisRun.insert(write, for: id) }
+
+  mutating func remove(_ id: WriteID) -> UnacknowledgedWrite? { ofThisRun.removeValue(forKey: id) }
+
+  mutating func remove(_ key: RestoredKey) -> Restored? { restored.removeValue(forKey: key) }
+
+  /// Records that the hub has deferred a write.
+  mutating func setRetryReason(_ reason: RetryReason, of id: WriteID) { ofThisRun[id]?.retryReason = reason }
+
+  /// Why the hub has deferred one of these writes.
+  func retryReason(of waiting: [WriteID]) -> RetryReason? {
+    waiting.lazy.compactMap { ofThisRun[$0]?.retryReason }.first
+  }
+
+  /// Removes all, and settles them with one outcome once the lock is released.
+  mutating func takeAll() -> WriteRegistry {
+    defer { self = WriteRegistry() }
+    return self
+  }
+
+  /// Settles all, and returns their fields as `model.field`, sorted.
+  func settleAll(_ outcome: Outcome) -> [String] {
+    for write in ofThisRun.elements { write.write.settle(outcome) }
+    for write in restored.values { write.write.settle(outcome) }
+    let fields =
+      ofThisRun.elements.flatMap { write in write.write.fields.map { "\(write.model.id).\($0)" } }
+      + restored.values.flatMap { write in write.write.fields.map { "\(write.model).\($0)" } }
+    return fields.sorted()
+  }
+}
+
+/// A write without an outcome keeps its model, and so its peer, alive.
+struct UnacknowledgedWrite: Sendable {
+  let write: PendingWrite
+  let model: SharedModel
+  var policies: [String: WritePolicy] = [:]
+  var retryReason: RetryReason?
+}
+
+/// A write of an earlier run, as the peer's own session knows it.
+struct Restored: Sendable {
+  let id: WriteID
+  let model: String
+  let write: PendingWrite
+}
+
+/// Identifies a write of an earlier run: each run numbers its own.
+struct RestoredKey: Hashable, Sendable {
+  let run: UInt32
+  let write: WriteID
+}
