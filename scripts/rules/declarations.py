@@ -18,10 +18,6 @@ RECORDS = {
     "WebLimits",
 }
 
-# Types that are still too large, with their sizes. Lower an entry when the type shrinks; add none.
-STORED: dict[str, int] = {}
-EXTENDED: dict[str, int] = {}
-
 _TYPE = re.compile(r"\b(struct|class|actor|enum|protocol|extension)\s+([A-Z][\w.]*)[^{}\n;]*(?:\n[^{};]*?)?\{")
 _PROPERTY = re.compile(
     r"^[^\S\n]*(?:@[\w.]+(?:\([^)]*\))?\s+)*((?:\w+(?:\(\w+\))?\s+)*?)(?:let|var)\s+([^\n]*)", re.MULTILINE)
@@ -59,7 +55,7 @@ def check(tree: Tree) -> Iterator[Finding]:
         if own := declared.get((module, name)):
             files = {body.file.path for body in found} - {own.file.path}
             cure = "move the subject of one extension into a type"
-            yield from _check_count(own, len(files), MOST_EXTENSIONS, EXTENDED, "files only extend it", cure)
+            yield from _check_count(own, len(files), MOST_EXTENSIONS, "files only extend it", cure)
 
 
 def bodies(file: SourceFile) -> Iterator[Body]:
@@ -89,15 +85,13 @@ def stored(body: Body) -> int:
 def _check_stored(body: Body) -> Iterator[Finding]:
     if body.name not in RECORDS:
         cure = "move properties that belong together into a type"
-        yield from _check_count(body, stored(body), MOST_STORED, STORED, "stored properties", cure)
+        yield from _check_count(body, stored(body), MOST_STORED, "stored properties", cure)
 
 
-def _check_count(body: Body, count: int, most: int, known: dict, what: str, cure: str) -> Iterator[Finding]:
-    line = body.file.line_of(body.start)
-    if count > max(most, known.get(body.name, 0)):
+def _check_count(body: Body, count: int, most: int, what: str, cure: str) -> Iterator[Finding]:
+    if count > most:
+        line = body.file.line_of(body.start)
         yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what}, at most {most}: {cure}")
-    elif count < known.get(body.name, 0):
-        yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what} now: lower it in declarations.py")
 
 
 def _outermost(code: str) -> str:
