@@ -21,7 +21,8 @@ struct OfflineLampTests {
 
       link.cut()
       mine.level = 0.8
-      #expect(mine.level == 0.8 && app.unconfirmed == 1 && theirs.level == 0.5)
+      // The description of the model may wait beside it.
+      #expect(mine.level == 0.8 && app.unconfirmed >= 1 && theirs.level == 0.5)
       link.heal()
       #expect(await eventually { theirs.level == 0.8 && app.unconfirmed == 0 })
       // The other way, too.
