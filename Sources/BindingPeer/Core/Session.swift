@@ -132,7 +132,9 @@ package struct Session: Sendable {
   package mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
 
   /// The ids of the models that are joined or waiting to be, sorted.
-  package var joinedModels: [String] { ids { !models[at: $0].join.isLeft } }
+  package var joinedModels: [String] {
+    models.sortedIndices { !$0.join.isLeft }.map { models.keys[$0] }
+  }
 
   /// Whether a model is joined, or was left with writes that have no outcome.
   package func knows(_ id: String) -> Bool { models.index(of: id) != nil }
@@ -153,17 +155,6 @@ package struct Session: Sendable {
   private func staleSince(_ id: String) -> UInt64? {
     isCurrent(id) ? nil : models[id]?.join.staleSince ?? silentSince
   }
-
-  /// The indices that satisfy the predicate, in the order of their models' ids.
-  func indices(where isMeant: (Int) -> Bool = { _ in true }) -> [Int] {
-    var indices: [Int] = []
-    for index in models.indices where isMeant(index) { indices.append(index) }
-    if indices.count > 1 { indices.sort { models.keys[$0] < models.keys[$1] } }
-    return indices
-  }
-
-  /// The ids of the models at these indices.
-  func ids(where isMeant: (Int) -> Bool) -> [String] { indices(where: isMeant).map { models.keys[$0] } }
 
   // MARK: Joining
 

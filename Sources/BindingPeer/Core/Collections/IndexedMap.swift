@@ -102,3 +102,15 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     keys.removeLast()
   }
 }
+
+extension IndexedMap where Key: Comparable {
+  /// The indices of the elements that satisfy the predicate, in the order of their keys. Inlined, so that the predicate
+  /// reads parts of an element in place.
+  @inline(__always)
+  func sortedIndices(where isMeant: (Element) -> Bool = { _ in true }) -> [Int] {
+    var indices: [Int] = []
+    for index in list.indices where isMeant(list[index]) { indices.append(index) }
+    if indices.count > 1 { indices.sort { keys[$0] < keys[$1] } }
+    return indices
+  }
+}

@@ -47,7 +47,7 @@ extension Session {
 
   /// Ends all writes of this run.
   private mutating func endAll(as outcome: Outcome) {
-    for index in indices() { models[at: index].endAll(as: outcome, &context) }
+    for index in models.sortedIndices() { models[at: index].endAll(as: outcome, &context) }
   }
 
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
@@ -88,7 +88,7 @@ extension Session {
       epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
     {
       effects.events.append(.notice(.unknownIdentity))
-      for index in indices(where: { !models[at: $0].isEphemeral }) {
+      for index in models.sortedIndices(where: { !$0.isEphemeral }) {
         models[at: index].forgetNumbers(&context, &effects)
       }
     }
@@ -100,7 +100,7 @@ extension Session {
     claimAgain(now: now)
     connection.goLive(&effects)
     effects.link.append(.listen(sessionTopic: Topics.sessionTopic(connection.sessionID), endpoints: welcome.endpoints))
-    askToJoin(indices(), now: now, &effects)
+    askToJoin(models.sortedIndices(), now: now, &effects)
     if !prefixes.isEmpty {
       let joins = prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }
       send(.join(joins), now: now, &effects)
@@ -111,7 +111,7 @@ extension Session {
   private mutating func changeLog(from old: LogID, to new: LogID, _ effects: inout PeerEffects) {
     effects.events.append(.notice(.otherLog(old: old, new: new)))
     context.epoch = nil
-    for index in indices(where: { !models[at: $0].isEphemeral }) {
+    for index in models.sortedIndices(where: { !$0.isEphemeral }) {
       models[at: index].endAll(
         as: .unknown("the hub has another log than the one that the write was made for"), &context)
       models[at: index].changeLog(from: old, to: new)
@@ -142,9 +142,8 @@ extension Session {
       return reopen(reason, now: now, &effects)
     }
     guard phase == .live else { return }
-    let late = indices { index in
-      models[at: index].join.waitingSince.map { now >= $0 + context.options.joinMilliseconds } ?? false
-    }
+    let limit = context.options.joinMilliseconds
+    let late = models.sortedIndices { model in model.join.waitingSince.map { now >= $0 + limit } ?? false }
     if !late.isEmpty { askToJoin(late, now: now, &effects) }
   }
 
@@ -196,7 +195,7 @@ extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
     if isJournalLagging { return entries }
-    for index in indices(where: { models[at: $0].join.topic != nil && models[at: $0].join.isCurrent }) {
+    for index in models.sortedIndices(where: { $0.join.topic != nil && $0.join.isCurrent }) {
       guard let entry = models[at: index].takeAlive() else { continue }
       entries.append(entry)
       if entries.count == Int(UInt16.max) { break }

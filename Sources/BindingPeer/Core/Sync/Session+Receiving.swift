@@ -89,7 +89,7 @@ extension Session {
     numbering.hubNow = heartbeat.now
     let count = connection.heartbeats.count
     if context.isResumed {
-      for index in indices() { models[at: index].endUnanswered(after: count, &context) }
+      for index in models.sortedIndices() { models[at: index].endUnanswered(after: count, &context) }
     }
     claimLost(now: now)
     for index in models.indices { models[at: index].writes.sendAgain(sentBefore: count) }
@@ -197,7 +197,7 @@ extension Session {
   /// Claims this peer's ephemeral fields again: the hub may have taken it for gone, or may be another process.
   /// Otherwise the claims change nothing.
   mutating func claimAgain(now: UInt64) {
-    for index in indices(where: { models[at: $0].isEphemeral }) {
+    for index in models.sortedIndices(where: { $0.isEphemeral }) {
       writeClaims(models[at: index].claimsToRepeat, at: index, now: now)
     }
   }
@@ -205,7 +205,7 @@ extension Session {
   /// Claims again what is missing, and gives up the orphaned fields that remain.
   private mutating func claimLost(now: UInt64) {
     let tag = identity.tag
-    for index in indices(where: { models[at: $0].isEphemeral && models[at: $0].join.isCurrent }) {
+    for index in models.sortedIndices(where: { $0.isEphemeral && $0.join.isCurrent }) {
       writeClaims(models[at: index].orphanDeletions(of: tag), at: index, now: now)
       writeClaims(models[at: index].lostClaims(of: tag), at: index, now: now)
     }

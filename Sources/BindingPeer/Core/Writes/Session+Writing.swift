@@ -142,9 +142,9 @@ extension Session {
       connection.heartbeats.owesAlive = false
       sendAlive(aliveEntries(), now: now, &effects)
     }
-    for id in ids(where: { models[at: $0].join.isLeft && models[at: $0].writes.unacknowledged == 0 }) {
-      forget(id, &effects)
-    }
+    let left = models.sortedIndices { $0.join.isLeft && $0.writes.unacknowledged == 0 }
+    // To forget one moves another to its index.
+    for id in left.map({ models.keys[$0] }) { forget(id, &effects) }
   }
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
@@ -152,7 +152,7 @@ extension Session {
   /// - Returns: whether `finishDrain` may have something to send.
   package mutating func finishWriting(to id: String, now: UInt64, into effects: inout PeerEffects) -> Bool {
     emit(&effects)
-    guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
+    guard phase == .live, let index = models.index(of: id), models[at: index].maySend(now),
       let write = models[at: index].writes.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
@@ -167,7 +167,7 @@ extension Session {
       if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
         emitUpdate(at: first, &effects)
       } else {
-        for index in indices(where: { models[at: $0].update.cause != nil }) { emitUpdate(at: index, &effects) }
+        for index in models.sortedIndices(where: { $0.update.cause != nil }) { emitUpdate(at: index, &effects) }
       }
     }
     context.recordHubAndOutcomes(&effects)
@@ -187,8 +187,7 @@ extension Session {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
     var bytes = 0
-    let due = indices { index in !models[at: index].writes.isEmpty && maySend(at: index, now) }
-    for index in due {
+    for index in models.sortedIndices(where: { !$0.writes.isEmpty && $0.maySend(now) }) {
       guard let topic = models[at: index].join.topic else { continue }
       guard models[at: index].writes.mayBeDue else {
         models[at: index].writes.sendsFrom = 0
@@ -227,11 +226,6 @@ extension Session {
     connection.hubCan(Capability.recovery) && !models[at: index].isEphemeral ? epoch : nil
   }
 
-  private func maySend(at index: Int, _ now: UInt64) -> Bool {
-    models[at: index].join.isCurrent && models[at: index].writes.sendsFrom <= now
-      && models[at: index].writes.carried.isEmpty
-  }
-
   /// Assigns a number to a write (R3) unless it has one, must wait, or has ended.
   private mutating func numberIfReady(
     _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ effects: inout PeerEffects
@@ -244,5 +238,12 @@ extension Session {
     inFlight += 1
     models[at: index].number(write, context, &effects)
     return .ready
+  }
+}
+
+extension ModelSync {
+  /// Whether its writes may leave now.
+  fileprivate func maySend(_ now: UInt64) -> Bool {
+    join.isCurrent && writes.sendsFrom <= now && writes.carried.isEmpty
   }
 }
