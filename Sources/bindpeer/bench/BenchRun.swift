@@ -19,8 +19,7 @@ final class BenchRun: Sendable {
     (self.plan, self.common) = (plan, common)
     addresses = try common.addresses()
     ledger = Protected(BenchLedger(plan))
-    progress = Progress(
-      "bench \(plan.profile.rawValue)", isWanted: !common.json)
+    progress = Progress("bench \(plan.profile.rawValue)", isWanted: !common.json)
   }
 
   /// Measures, deletes the model, and returns the result.
@@ -40,9 +39,7 @@ final class BenchRun: Sendable {
     defer { for signal in signals { signal.cancel() } }
     defer { try? FileManager.default.removeItem(at: folder) }
     let measurement: Measurement
-    do {
-      measurement = try await write()
-    } catch {
+    do { measurement = try await write() } catch {
       await tidyUp(watchers)
       throw error
     }
@@ -120,8 +117,8 @@ final class BenchRun: Sendable {
   }
 
   /// The first signal ends the measurement and still deletes the model; the second ends the program immediately.
+  /// One that comes before this returns ends the program, which has made nothing yet.
   private func observeSignal(_ number: Int32) -> any DispatchSourceSignal {
-    signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler { [isInterrupted, folder] in
       let isSecond = isInterrupted.withLock { was in
@@ -132,7 +129,14 @@ final class BenchRun: Sendable {
       try? FileManager.default.removeItem(at: folder)
       Terminal.leave(.interrupted)
     }
+    let isRegistered = DispatchSemaphore(value: 0)
+    source.setRegistrationHandler { isRegistered.signal() }
     source.resume()
+    isRegistered.wait()
+    // On Linux the source has a handler of its own, without which the system would drop the signal.
+    #if canImport(Darwin)
+      signal(number, SIG_IGN)
+    #endif
     return source
   }
 

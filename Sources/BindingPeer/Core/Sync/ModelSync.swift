@@ -75,6 +75,9 @@ struct ModelSync: Sendable {
     !join.startsOver && epoch == replica.epoch && version <= replica.version
   }
 
+  /// Whether its writes may be sent now.
+  func maySend(_ now: UInt64) -> Bool { join.isCurrent && writes.sendsFrom <= now && writes.carried.isEmpty }
+
   // MARK: Updates
 
   /// Marks the fields of these operations, whose shown values may have changed.

@@ -240,10 +240,3 @@ extension Session {
     return .ready
   }
 }
-
-extension ModelSync {
-  /// Whether its writes may leave now.
-  fileprivate func maySend(_ now: UInt64) -> Bool {
-    join.isCurrent && writes.sendsFrom <= now && writes.carried.isEmpty
-  }
-}
