@@ -118,22 +118,25 @@ package struct HistoryCheck {
       writes.append(Write(content: content, tag: tag, location: entry.location, submitted: entry.time))
       wordsWritten.formUnion(content.operations.filter { $0.verb == "text" }.compactMap(\.value.string))
     case .made(let id):
-      guard let index = writeIndex[WriteName(tag: tag, id: id)] else {
-        return find(.malformed, entry.location, "there is no write \(id)")
-      }
+      guard let index = knownWrite(id, of: tag, at: entry.location) else { return }
       writes[index].isMade = true
     case .notMade(let id):
       guard let index = writeIndex[WriteName(tag: tag, id: id)] else { return }
       writes[index].outcome = HistoryOutcome(kind: "refused", epoch: 0, version: 0)
     case .outcome(let id, let outcome):
-      guard let index = writeIndex[WriteName(tag: tag, id: id)] else {
-        return find(.malformed, entry.location, "there is no write \(id)")
-      }
+      guard let index = knownWrite(id, of: tag, at: entry.location) else { return }
       writes[index].outcome = outcome
       writes[index].outcomeAt = entry.time
       writes[index].outcomeIn = entry.location
     default: break
     }
+  }
+
+  /// The index of a write that a line names; nil, and a finding, if the run made none of that id.
+  private mutating func knownWrite(_ id: Int, of tag: String, at location: HistoryLocation) -> Int? {
+    let index = writeIndex[WriteName(tag: tag, id: id)]
+    if index == nil { find(.malformed, location, "there is no write \(id)") }
+    return index
   }
 
   private mutating func tieWrites() {
