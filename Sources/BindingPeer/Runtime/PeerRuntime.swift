@@ -193,7 +193,7 @@ final class PeerRuntime: Sendable {
     // Conditions that depend on a listener were checked before it was notified: check them again.
     if !effects.announced.isEmpty { perform { _, _ in } }
     if effects.concernsPeer { reportStatus() }
-    for waiter in effects.released { waiter.resume(true) }
+    for waiter in effects.released { waiter.resume() }
     for (wait, end) in effects.ended { wait.end(end) }
   }
 }

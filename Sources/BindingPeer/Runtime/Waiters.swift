@@ -6,7 +6,7 @@ struct Waiters: Sendable {
 
   struct Waiter: Sendable {
     fileprivate let condition: Condition
-    let resume: @Sendable (Bool) -> Void
+    let resume: @Sendable () -> Void
   }
   private var byNumber: [UInt64: Waiter] = [:]
   private var last: UInt64 = 0
@@ -43,7 +43,7 @@ extension PeerRuntime {
     timeout: Duration? = nil, until condition: @escaping Waiters.Condition
   ) async -> Bool {
     let wait = Wait<Bool>()
-    guard let id = enter(condition, resume: { wait.end($0) }) else { return true }
+    guard let id = enter(condition, resume: { wait.end(true) }) else { return true }
     let holds = await wait.value(timeout: timeout, otherwise: false)
     // The condition is released outside the lock.
     if !holds { _ = state.withLock { $0.waiters.remove(id) } }
@@ -52,7 +52,7 @@ extension PeerRuntime {
 
   /// - Returns: the number of the waiter; nil if the condition holds already.
   private func enter(
-    _ condition: @escaping Waiters.Condition, resume: @escaping @Sendable (Bool) -> Void
+    _ condition: @escaping Waiters.Condition, resume: @escaping @Sendable () -> Void
   ) -> UInt64? {
     state.withLock { state in
       if condition(state) { return nil }
@@ -63,7 +63,7 @@ extension PeerRuntime {
   /// Blocks the thread until `condition` holds or `deadline`, in milliseconds of `now`, has passed.
   func block(until deadline: UInt64, or condition: @escaping Waiters.Condition) {
     let bell = DispatchSemaphore(value: 0)
-    guard let id = enter(condition, resume: { _ in bell.signal() }) else { return }
+    guard let id = enter(condition, resume: { bell.signal() }) else { return }
     let now = PeerRuntime.now
     _ = bell.wait(timeout: .now() + .milliseconds(Int(clamping: deadline > now ? deadline - now : 0)))
     _ = state.withLock { $0.waiters.remove(id) }

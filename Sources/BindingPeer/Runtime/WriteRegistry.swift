@@ -29,7 +29,7 @@ struct WriteRegistry: Sendable {
     waiting.lazy.compactMap { ofThisRun[$0]?.retryReason }.first
   }
 
-  /// Removes all, and settles them with one outcome once the lock is released.
+  /// Removes and returns all, to be settled once the lock is released.
   mutating func takeAll() -> WriteRegistry {
     defer { self = WriteRegistry() }
     return self
