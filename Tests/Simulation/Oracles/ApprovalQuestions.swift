@@ -37,8 +37,11 @@ final class ApprovalQuestions {
   func removeAll() { questions.removeAll() }
 
   func ask(_ question: Question) {
-    // The next question may come before the decision about the last answered one is seen.
+    // This question may come before the decision about the last one is seen, which was answered, or void but its
+    // owner's time had run out first.
+    let last = questions.last
     questions.removeAll { $0.isUsed || $0.isVoid }
+    if let last, last.isVoid, !last.isUsed { questions.append(last) }
     questions.append(question)
   }
 
