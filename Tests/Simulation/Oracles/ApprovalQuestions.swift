@@ -39,9 +39,9 @@ final class ApprovalQuestions {
   func ask(_ question: Question) {
     // This question may come before the decision about the last one is seen, which was answered, or void but its
     // owner's time had run out first.
-    let last = questions.last
+    let last = questions.popLast()
     questions.removeAll { $0.isUsed || $0.isVoid }
-    if let last, last.isVoid, !last.isUsed { questions.append(last) }
+    if let last, !last.isUsed { questions.append(last) }
     questions.append(question)
   }
 
