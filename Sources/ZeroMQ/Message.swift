@@ -60,6 +60,16 @@ public import CZMQ
     return number >= 0 ? number : nil
   }
 
+  /// The name by which the ``Authenticator`` admitted the connection that sent this message; nil where none was asked:
+  /// then a client can put any name here. Costs a text lookup: read it once per connection.
+  package var user: String? { zmq_msg_gets(pointer, "User-Id").map { String(cString: $0) } }
+
+  /// Whether ``user`` is this name, which ends with a zero. Copies nothing.
+  package func isFrom(_ name: ContiguousArray<CChar>) -> Bool {
+    guard let user = zmq_msg_gets(pointer, "User-Id") else { return false }
+    return name.withUnsafeBufferPointer { name in name.baseAddress.map { strcmp(user, $0) == 0 } ?? false }
+  }
+
   private static func copy(_ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) -> UnsafeMutablePointer<zmq_msg_t> {
     let memory = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: 1)
     if zmq_msg_init_size(memory, bytes.count) != 0 {

@@ -37,6 +37,15 @@ package enum SocketOption: Equatable, Sendable {
   /// Connections that may wait to be accepted.
   case backlog(connections: Int)
   case ipv6(Bool)
+  /// The next bind accepts encrypted connections only, from those who know the public key to this secret one.
+  case encryptedServer(SecretKey)
+  /// Connections are encrypted, to the owner of that public key only, and prove to have this pair.
+  case encryptedClient(server: PublicKey, own: KeyPair)
+  /// The next bind accepts plain connections, after one that accepted encrypted ones.
+  case unencrypted
+  /// The next bind asks the context's ``Authenticator`` about each connection, naming this domain; without one it
+  /// refuses them all.
+  case authenticationDomain(String)
 }
 
 extension SocketOption {
@@ -69,6 +78,23 @@ extension SocketOption {
     case .xpubVerbose(let on): [.flag(ZMQ_XPUB_VERBOSE, on, "ZMQ_XPUB_VERBOSE")]
     case .backlog(let connections): [.int32(ZMQ_BACKLOG, connections, "ZMQ_BACKLOG")]
     case .ipv6(let on): [.flag(ZMQ_IPV6, on, "ZMQ_IPV6")]
+    case .encryptedServer(let secret):
+      [
+        .flag(ZMQ_CURVE_SERVER, true, "ZMQ_CURVE_SERVER"),
+        .bytes(ZMQ_CURVE_SECRETKEY, secret.bytes, "ZMQ_CURVE_SECRETKEY"),
+      ]
+    case .encryptedClient(let server, let own):
+      [
+        .bytes(ZMQ_CURVE_SERVERKEY, server.bytes, "ZMQ_CURVE_SERVERKEY"),
+        .bytes(ZMQ_CURVE_PUBLICKEY, own.publicKey.bytes, "ZMQ_CURVE_PUBLICKEY"),
+        .bytes(ZMQ_CURVE_SECRETKEY, own.secretKey.bytes, "ZMQ_CURVE_SECRETKEY"),
+      ]
+    case .unencrypted: [.flag(ZMQ_CURVE_SERVER, false, "ZMQ_CURVE_SERVER")]
+    case .authenticationDomain(let domain):
+      [
+        .bytes(ZMQ_ZAP_DOMAIN, Array(domain.utf8), "ZMQ_ZAP_DOMAIN"),
+        .flag(czmq_zap_enforce_domain_option, true, "ZMQ_ZAP_ENFORCE_DOMAIN"),
+      ]
     }
   }
 }
