@@ -45,15 +45,19 @@ let package = Package(
     .target(name: "BindingModel", dependencies: ["CBindingModel"], swiftSettings: strict),
     .target(name: "BindingControls", dependencies: ["BindingModel"], swiftSettings: strict),
     .target(name: "BindingProtocol", swiftSettings: strict),
+    // Who may connect from another machine: keys, members, invitations.
+    .target(name: "BindingKeys", dependencies: ["BindingProtocol", "ZeroMQ"], swiftSettings: strict),
     .target(
       name: "BindingPeer",
-      dependencies: ["BindingModel", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "BindingKeys", "BindingModel", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
     // What an application imports: the types that it needs, by their names.
     .target(name: "Bindbus", dependencies: ["BindingModel", "BindingPeer", "BindingProtocol"], swiftSettings: strict),
     .target(
       name: "BindingHub",
-      dependencies: ["BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["BindingKeys", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
     // What the tests of an application use.
     .target(
@@ -83,7 +87,7 @@ let package = Package(
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol",
+        "BindingHub", "BindingKeys", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol", "ZeroMQ",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -91,7 +95,7 @@ let package = Package(
     .executableTarget(
       name: "bindpeer",
       dependencies: [
-        "BindingPeer", "BindingTerminal",
+        "BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -144,9 +148,12 @@ let package = Package(
       path: "Examples/Articles/BindingClassicTests", swiftSettings: strict),
     .testTarget(name: "BindingProtocolTests", dependencies: ["BindingProtocol"], swiftSettings: strict),
     .testTarget(
+      name: "BindingKeysTests", dependencies: ["BindingKeys", "BindingProtocol", "ZeroMQ"], swiftSettings: strict),
+    .testTarget(
       name: "BindingHubTests",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingKeys", "BindingStore", "BindingProtocol", "ZeroMQ",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(

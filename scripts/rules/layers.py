@@ -25,22 +25,24 @@ ALLOWED = {
     "BindingControls": {"BindingModel"},
     "BindingClassic": {"BindingModel"},
     "BindingProtocol": LIBC,
-    "BindingPeer": SYSTEM | {"BindingModel", "BindingProtocol", "Logging", "ZeroMQ"},
+    "BindingKeys": SYSTEM | {"BindingProtocol", "ZeroMQ"},
+    "BindingPeer": SYSTEM | {"BindingKeys", "BindingModel", "BindingProtocol", "Logging", "ZeroMQ"},
     "Bindbus": {"BindingModel", "BindingPeer", "BindingProtocol"},
-    "BindingHub": SYSTEM | {"BindingProtocol", "Logging", "ZeroMQ"},
+    "BindingHub": SYSTEM | {"BindingKeys", "BindingProtocol", "Logging", "ZeroMQ"},
     "BindbusTesting": SYSTEM | {"BindingHub", "BindingModel", "BindingProtocol"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
-    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol"},
+    "bindhub": COMMAND_LINE
+    | {"BindingHub", "BindingKeys", "BindingProtocol", "BindingStore", "BindingTerminal", "BindingWeb", "ZeroMQ"},
     "bindbench": COMMAND_LINE
     | {"BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
     "bindlab": COMMAND_LINE
     | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"},
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
-    "bindpeer": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
+    "bindpeer": COMMAND_LINE | {"BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ"},
 }
 # The pure state machines: no socket, lock, clock or randomness; they import only the values of the protocol.
 PURE_FOLDERS = {

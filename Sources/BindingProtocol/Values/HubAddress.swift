@@ -83,8 +83,13 @@ extension HubAddress {
 
   /// The addresses to try, in order: those in `BINDPEER_HUB` (separated by commas), else `userDefault`.
   public static func fromEnvironment() throws(HubAddressError) -> [HubAddress] {
-    guard let named = environment("BINDPEER_HUB"), !named.isEmpty else { return [userDefault] }
+    guard let named = namedInEnvironment else { return [userDefault] }
     return try list(named)
+  }
+
+  /// What `BINDPEER_HUB` says; nil: nothing.
+  package static var namedInEnvironment: String? {
+    environment("BINDPEER_HUB").flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// The addresses in a text, separated by commas, at least one.

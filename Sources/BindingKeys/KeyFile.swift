@@ -1,0 +1,54 @@
+import BindingProtocol
+package import ZeroMQ
+
+/// The file of one pair of keys: a line of JSON that only its owner may read.
+package enum KeyFile {
+  /// Whose keys a file holds.
+  package enum Kind: String, Sendable {
+    case hub, peer
+  }
+
+  private static let version: Int64 = 1
+
+  /// Draws a pair and writes it to a new file.
+  /// - Throws: `KeyError.exists` if there is a file already.
+  package static func create(_ kind: Kind, at path: String) throws(KeyError) -> KeyPair {
+    let keys: KeyPair
+    do throws(ZeroMQError) { keys = try .random() } catch { throw .unusable(path: path, problem: error.clause) }
+    try PrivateFile.write(text(keys, kind), to: path)
+    return keys
+  }
+
+  /// Reads a pair.
+  /// - Throws: `KeyError` if the file is missing, exposed, torn, of the other kind or of a newer release.
+  package static func read(_ kind: Kind, at path: String) throws(KeyError) -> KeyPair {
+    guard let bytes = try PrivateFile.read(path, isSecret: true) else { throw .missing(path: path, kind: kind) }
+    guard let json = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)), json["bindbus"] == "key" else {
+      throw .malformed(path: path, problem: "is not a complete file of keys")
+    }
+    guard json["version"]?.int64 == version else {
+      throw .malformed(path: path, problem: "is of another release")
+    }
+    guard json["of"]?.string == kind.rawValue else {
+      throw .malformed(path: path, problem: "does not hold the key of a \(kind.rawValue)")
+    }
+    guard let secret = json["secret"]?.string.flatMap({ SecretKey($0) }) else {
+      throw .malformed(path: path, problem: "has no valid secret key")
+    }
+    let keys: KeyPair
+    do throws(ZeroMQError) { keys = try KeyPair(of: secret) } catch {
+      throw .unusable(path: path, problem: error.clause)
+    }
+    guard json["public"]?.string == "\(keys.publicKey)" else {
+      throw .malformed(path: path, problem: "has a public key that does not belong to its secret one")
+    }
+    return keys
+  }
+
+  private static func text(_ keys: KeyPair, _ kind: Kind) -> String {
+    JSON.object([
+      .init("bindbus", "key"), .init("version", .integer(version)), .init("of", .string(kind.rawValue)),
+      .init("public", .string("\(keys.publicKey)")), .init("secret", .string(keys.secretKey.text)),
+    ]).text + "\n"
+  }
+}

@@ -1,0 +1,103 @@
+package import BindingProtocol
+import Foundation
+package import ZeroMQ
+
+/// A hub that this user has joined or was told to trust: where it is, its key, and a key of one's own for it.
+package struct KnownHub: Hashable, Sendable {
+  /// The name by which this user calls it.
+  package var name: String
+  /// Where it listens, best first.
+  package var addresses: [HubAddress]
+  /// The key that the hub must prove to have.
+  package var hubKey: PublicKey
+  /// The pair by which this user's peers are known there.
+  package var keys: KeyPair
+
+  private static let version: Int64 = 1
+
+  /// The directory for the hubs of this user: `$XDG_CONFIG_HOME/bindbus/hubs`, else `~/.config/bindbus/hubs`.
+  package static var directory: String { configuration + "/hubs" }
+
+  /// The directory of all files of this user.
+  static var configuration: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/bindbus" }
+    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+    return home + "/.config/bindbus"
+  }
+
+  /// Makes a known hub.
+  package init(name: String, addresses: [HubAddress], hubKey: PublicKey, keys: KeyPair) {
+    self.name = name
+    self.addresses = addresses
+    self.hubKey = hubKey
+    self.keys = keys
+  }
+
+  /// Reads what is known of a hub.
+  /// - Throws: `KeyError`.
+  package init(named name: String, in directory: String = KnownHub.directory) throws(KeyError) {
+    let path = try Self.path(name, in: directory)
+    guard let bytes = try PrivateFile.read(path, isSecret: false) else {
+      throw .unknownHub(name: name, known: Self.names(in: directory))
+    }
+    guard let json = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)), json["bindbus"] == "hub" else {
+      throw .malformed(path: path, problem: "does not describe a hub")
+    }
+    guard json["version"]?.int64 == Self.version else {
+      throw .malformed(path: path, problem: "is of another release")
+    }
+    guard let hubKey = json["key"]?.string.flatMap({ PublicKey($0) }) else {
+      throw .malformed(path: path, problem: "does not name the hub's key")
+    }
+    let texts = (json["addresses"]?.elements ?? []).map { $0.string ?? "" }
+    do throws(HubAddressError) {
+      addresses = try texts.map { text throws(HubAddressError) in try HubAddress(text) }
+    } catch {
+      throw .malformed(path: path, problem: "names an address that is none: '\(error.text)'")
+    }
+    guard !addresses.isEmpty else { throw .malformed(path: path, problem: "names no address") }
+    self.name = name
+    self.hubKey = hubKey
+    keys = try KeyFile.read(.peer, at: Self.keyPath(name, in: directory))
+  }
+
+  /// Writes down where a hub is and its key; the pair for it must be there already.
+  /// - Parameter replaces: whether an earlier description may be replaced.
+  package static func remember(
+    _ name: String, addresses: [HubAddress], hubKey: PublicKey, replaces: Bool = false,
+    in directory: String = KnownHub.directory
+  ) throws(KeyError) {
+    let json = JSON.object([
+      .init("bindbus", "hub"), .init("version", .integer(version)), .init("key", .string("\(hubKey)")),
+      .init("addresses", .array(addresses.map { .string($0.description) })),
+    ])
+    try PrivateFile.write(json.text + "\n", to: try path(name, in: directory), replaces: replaces)
+  }
+
+  /// The pair of this user for a hub, made when it is first asked for.
+  package static func keys(for name: String, in directory: String = KnownHub.directory) throws(KeyError) -> KeyPair {
+    let path = try keyPath(name, in: directory)
+    try PrivateFile.makeDirectory(directory)
+    do throws(KeyError) {
+      return try KeyFile.create(.peer, at: path)
+    } catch .exists {
+      return try KeyFile.read(.peer, at: path)
+    }
+  }
+
+  /// The names of all known hubs, in order.
+  package static func names(in directory: String = KnownHub.directory) -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+  }
+
+  private static func path(_ name: String, in directory: String) throws(KeyError) -> String {
+    do throws(MemberError) { try Members.checkName(name) } catch { throw .badHubName(name) }
+    return "\(directory)/\(name).json"
+  }
+
+  private static func keyPath(_ name: String, in directory: String) throws(KeyError) -> String {
+    String(try path(name, in: directory).dropLast(4)) + "key"
+  }
+}

@@ -1,0 +1,83 @@
+package import BindingProtocol
+package import ZeroMQ
+
+/// One line of the file of members: what an administrator or a hub decided about keys.
+package struct MemberRecord: Hashable, Sendable {
+  /// When it was decided, in seconds since 1970.
+  package var time: Int64
+  /// What was decided.
+  package var decision: Decision
+
+  /// A decision about keys.
+  package enum Decision: Hashable, Sendable {
+    /// The holder of a one-time key may enrol a key of its own under that name, until a time in seconds since 1970.
+    case invite(id: String, name: String, oneTimeKey: PublicKey, until: Int64)
+    /// An invitation ends unused.
+    case withdraw(id: String)
+    /// A key belongs to a member. `invitation`: the one that it came by.
+    case admit(name: String, key: PublicKey, label: String, invitation: String?)
+    /// A key is a member's no longer.
+    case revokeKey(PublicKey)
+    /// None of a member's keys and invitations is valid any longer.
+    case revoke(name: String)
+  }
+
+  /// Makes a record.
+  package init(time: Int64, decision: Decision) {
+    self.time = time
+    self.decision = decision
+  }
+}
+
+extension MemberRecord {
+  /// Reads a line.
+  /// - Returns: nil if it is none, or of a kind that this release does not know.
+  package init?(_ json: JSON) {
+    guard let time = json["t"]?.int64, let decision = Decision(json) else { return nil }
+    self.init(time: time, decision: decision)
+  }
+
+  /// The line, without its end.
+  package var json: JSON { .object([.init("t", .integer(time))] + decision.members) }
+}
+
+extension MemberRecord.Decision {
+  init?(_ json: JSON) {
+    let decision: Self?
+    let (name, id) = (json["name"]?.string, json["id"]?.string)
+    let key = json["key"]?.string.flatMap { PublicKey($0) }
+    switch json["e"]?.string {
+    case "invite":
+      guard let id, let name, let key, let until = json["until"]?.int64 else { return nil }
+      decision = .invite(id: id, name: name, oneTimeKey: key, until: until)
+    case "withdraw": decision = id.map { .withdraw(id: $0) }
+    case "admit":
+      guard let name, let key else { return nil }
+      decision = .admit(
+        name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string)
+    case "revoke": decision = name.map { .revoke(name: $0) }
+    case "revoke-key": decision = key.map { .revokeKey($0) }
+    default: decision = nil
+    }
+    guard let decision else { return nil }
+    self = decision
+  }
+
+  var members: [JSON.Member] {
+    switch self {
+    case .invite(let id, let name, let key, let until):
+      [
+        .init("e", "invite"), .init("id", .string(id)), .init("name", .string(name)),
+        .init("key", .string("\(key)")), .init("until", .integer(until)),
+      ]
+    case .withdraw(let id): [.init("e", "withdraw"), .init("id", .string(id))]
+    case .admit(let name, let key, let label, let invitation):
+      [
+        .init("e", "admit"), .init("name", .string(name)), .init("key", .string("\(key)")),
+        .init("label", .string(label)),
+      ] + (invitation.map { [.init("invitation", .string($0))] } ?? [])
+    case .revokeKey(let key): [.init("e", "revoke-key"), .init("key", .string("\(key)"))]
+    case .revoke(let name): [.init("e", "revoke"), .init("name", .string(name))]
+    }
+  }
+}

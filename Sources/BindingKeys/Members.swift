@@ -1,0 +1,173 @@
+import BindingProtocol
+package import ZeroMQ
+
+/// Who may connect from another machine: members with their keys, and open invitations. The sum of all records, without
+/// file or clock.
+package struct Members: Hashable, Sendable {
+  /// A key of a member.
+  package struct Key: Hashable, Sendable {
+    /// The member.
+    package var name: String
+    /// The machine or program that holds the key, in its own words.
+    package var label: String
+    /// Since when, in seconds since 1970.
+    package var since: Int64
+    /// The invitation that it came by; nil: it was admitted by hand.
+    package var invitation: String?
+  }
+
+  /// An invitation that has not been withdrawn.
+  package struct Invitation: Hashable, Sendable {
+    package var name: String
+    package var oneTimeKey: PublicKey
+    /// Seconds since 1970.
+    package var until: Int64
+    /// The key that was enrolled with it.
+    package var usedBy: PublicKey?
+  }
+
+  /// What a key is to a hub.
+  package enum Standing: Hashable, Sendable {
+    case member(name: String)
+    /// It may enrol another key, and nothing else.
+    case invited(id: String)
+    case unknown
+  }
+
+  /// The keys of all members.
+  package private(set) var keys: [PublicKey: Key] = [:]
+  /// The invitations by their ids.
+  package private(set) var invitations: [String: Invitation] = [:]
+  private var invitationOfKey: [PublicKey: String] = [:]
+
+  /// The most keys and invitations together.
+  package static let limit = 100_000
+
+  /// Nobody.
+  package init() {}
+
+  /// What a key is at a time, in seconds since 1970.
+  package func standing(of key: PublicKey, at now: Int64) -> Standing {
+    if let member = keys[key] { return .member(name: member.name) }
+    guard let id = invitationOfKey[key], let invitation = invitations[id], now < invitation.until else {
+      return .unknown
+    }
+    return .invited(id: id)
+  }
+
+  /// The keys of a member, oldest first.
+  package func keys(of name: String) -> [(key: PublicKey, detail: Key)] {
+    keys.filter { $0.value.name == name }.map { ($0.key, $0.value) }
+      .sorted { ($0.detail.since, "\($0.key)") < ($1.detail.since, "\($1.key)") }
+  }
+
+  /// The decision that enrols a key by an invitation.
+  /// - Returns: nil if the same key has been enrolled with it already: an answer was lost, and is given again.
+  /// - Throws: `MemberError` if the invitation does not allow it.
+  package func enrolment(
+    of key: PublicKey, label: String, by id: String, at now: Int64
+  ) throws(MemberError) -> MemberRecord? {
+    guard let invitation = invitations[id] else { throw .noInvitation(id: id) }
+    if invitation.usedBy == key, keys[key] != nil { return nil }
+    guard invitation.usedBy == nil else { throw .used(id: id) }
+    guard now < invitation.until else { throw .expired(id: id, until: invitation.until) }
+    return MemberRecord(
+      time: now, decision: .admit(name: invitation.name, key: key, label: label, invitation: id))
+  }
+
+  /// Takes a decision into account.
+  /// - Throws: `MemberError` if it contradicts an earlier one; nothing has changed then.
+  package mutating func apply(_ record: MemberRecord) throws(MemberError) {
+    switch record.decision {
+    case .invite(let id, let name, let key, let until):
+      try Self.checkName(name)
+      guard invitations[id] == nil else { throw .duplicate(id: id) }
+      try checkUnused(key)
+      try checkRoom()
+      invitations[id] = Invitation(name: name, oneTimeKey: key, until: until)
+      invitationOfKey[key] = id
+    case .withdraw(let id):
+      guard let invitation = invitations.removeValue(forKey: id) else { throw .noInvitation(id: id) }
+      invitationOfKey[invitation.oneTimeKey] = nil
+    case .admit(let name, let key, let label, let invitation):
+      try Self.checkName(name)
+      try checkUnused(key)
+      try checkRoom()
+      if let invitation { try use(invitation, for: key, of: name) }
+      keys[key] = Key(name: name, label: label, since: record.time, invitation: invitation)
+    case .revokeKey(let key):
+      guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
+    case .revoke(let name): try revoke(name)
+    }
+  }
+
+  private mutating func use(_ id: String, for key: PublicKey, of name: String) throws(MemberError) {
+    guard let invitation = invitations[id], invitation.name == name else { throw .noInvitation(id: id) }
+    guard invitation.usedBy == nil else { throw .used(id: id) }
+    invitations[id]?.usedBy = key
+  }
+
+  private mutating func revoke(_ name: String) throws(MemberError) {
+    let ids = invitations.filter { $0.value.name == name }
+    let ended = keys.filter { $0.value.name == name }
+    guard !ids.isEmpty || !ended.isEmpty else { throw .unknownName(name) }
+    for (id, invitation) in ids {
+      invitations[id] = nil
+      invitationOfKey[invitation.oneTimeKey] = nil
+    }
+    for key in ended.keys { keys[key] = nil }
+  }
+
+  private func checkUnused(_ key: PublicKey) throws(MemberError) {
+    if let holder = keys[key] { throw .keyInUse(key, by: holder.name) }
+    if invitationOfKey[key] != nil { throw .keyInUse(key, by: "an invitation") }
+  }
+
+  private func checkRoom() throws(MemberError) {
+    guard keys.count + invitations.count < Self.limit else { throw .full(limit: Self.limit) }
+  }
+
+  /// Checks a member's name: 1 to 64 of `A-Z a-z 0-9 . _ -`, the first a letter or a digit. So it is never one of the
+  /// hub's own names, which have a colon.
+  package static func checkName(_ name: String) throws(MemberError) {
+    let isLetter = { (byte: UInt8) in
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+    guard (1...64).contains(name.utf8.count), name.utf8.first.map(isLetter) == true,
+      name.utf8.allSatisfy({ isLetter($0) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains($0) })
+    else { throw .badName(name) }
+  }
+}
+
+/// Why a decision about members is refused. The description names the cure.
+package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
+  case badName(String)
+  case keyInUse(PublicKey, by: String)
+  case duplicate(id: String)
+  case noInvitation(id: String)
+  case used(id: String)
+  /// `until`: seconds since 1970.
+  case expired(id: String, until: Int64)
+  case unknownKey(PublicKey)
+  case unknownName(String)
+  case full(limit: Int)
+
+  package var description: String {
+    switch self {
+    case .badName(let name):
+      "'\(PrintedText.escaped(name, limit: 80))' is not a member's name: 1 to 64 letters, digits, dots, dashes and "
+        + "underscores, a letter or digit first"
+    case .keyInUse(let key, let holder):
+      "The key \(key) belongs to \(holder) already. Each machine has a key of its own"
+    case .duplicate(let id): "There is another invitation \(id)"
+    case .noInvitation(let id): "There is no invitation \(id), or it was withdrawn. Ask for another"
+    case .used(let id): "The invitation \(id) has been used by another key. Ask for another"
+    case .expired(let id, _): "The invitation \(id) has expired. Ask for another"
+    case .unknownKey(let key): "No member has the key \(key). To list them:  bindhub members"
+    case .unknownName(let name):
+      "There is no member '\(PrintedText.escaped(name, limit: 80))'. To list them:  bindhub members"
+    case .full(let limit): "There are \(limit) keys and invitations. Revoke some first"
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// A file that its owner alone may read. No reader ever sees half of one: it is written beside, synced and renamed.
+enum PrivateFile {
+  /// The most bytes that are read.
+  static let limit = 64 << 20
+
+  /// Reads a file.
+  /// - Parameter isSecret: whether a file that others can read is refused.
+  /// - Returns: nil if there is none.
+  static func read(_ path: String, isSecret: Bool) throws(KeyError) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw .unusable(path: path, problem: lastProblem)
+    }
+    defer { close(file) }
+    if isSecret { try checkSecret(file, path) }
+    return try readAll(file, path)
+  }
+
+  /// Reads an open file from its beginning.
+  static func readAll(_ file: Int32, _ path: String) throws(KeyError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = pread(file, &buffer, buffer.count, off_t(bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .unusable(path: path, problem: lastProblem) }
+      if count == 0 { return bytes }
+      bytes += buffer.prefix(count)
+      guard bytes.count <= limit else { throw .malformed(path: path, problem: "is larger than a file of keys can be") }
+    }
+  }
+
+  /// Writes a new file, mode 0600, and syncs it and its directory.
+  /// - Throws: `KeyError.exists` if there is one, unless `replaces`.
+  static func write(_ text: String, to path: String, replaces: Bool = false) throws(KeyError) {
+    let beside = "\(path).\(UInt32.random(in: 0 ... .max)).new"
+    let file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .unusable(path: path, problem: lastProblem) }
+    defer { unlink(beside) }
+    defer { close(file) }
+    try append(Array(text.utf8), to: file, path)
+    if replaces {
+      guard rename(beside, path) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+    } else if link(beside, path) != 0 {
+      // Unlike a renaming, a link never takes the place of another file.
+      if errno == EEXIST { throw .exists(path: path) }
+      throw .unusable(path: path, problem: lastProblem)
+    }
+    try syncDirectory(of: path)
+  }
+
+  /// Writes at the end of an open file, and syncs it.
+  static func append(_ bytes: [UInt8], to file: Int32, _ path: String) throws(KeyError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Foundation.write(file, $0.baseAddress?.advanced(by: written), $0.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw .unusable(path: path, problem: lastProblem) }
+      written += count
+    }
+    guard fsync(file) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+  }
+
+  /// Makes the directory of keys, mode 0700, with those above it.
+  /// - Throws: `KeyError.exposed` if other users can write to it.
+  static func makeDirectory(_ path: String) throws(KeyError) {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw .unusable(path: path, problem: "\(error.localizedDescription)")
+    }
+    var info = stat()
+    guard stat(path, &info) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+    guard info.st_uid == geteuid() else { throw .exposed(path: path, problem: "belongs to another user") }
+    guard info.st_mode & 0o022 == 0 else { throw .exposed(path: path, problem: "can be changed by other users") }
+  }
+
+  static var lastProblem: String { String(cString: strerror(errno)) }
+
+  private static func checkSecret(_ file: Int32, _ path: String) throws(KeyError) {
+    var info = stat()
+    guard fstat(file, &info) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+    guard info.st_uid == geteuid() else { throw .exposed(path: path, problem: "belongs to another user") }
+    guard info.st_mode & 0o077 == 0 else { throw .exposed(path: path, problem: "can be read by other users") }
+  }
+
+  private static func syncDirectory(of path: String) throws(KeyError) {
+    let directory = (path as NSString).deletingLastPathComponent
+    let file = open(directory.isEmpty ? "." : directory, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .unusable(path: path, problem: lastProblem) }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+  }
+}
