@@ -19,23 +19,25 @@ struct BindHubCommand: ParsableCommand {
         72 no browser was started          78 refused configuration
                                            130 interrupted
 
-      --hub, --store, --listen, --timeout and --json may also precede the command.
+      --hub, --store, --listen, --keys, --timeout and --json may also precede the command.
       Shell completion: bindhub --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
       Serve.self, Status.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self,
-      Compact.self,
+      Compact.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self,
     ])
 
   private static let words = CommandWords(
-    valued: ["--hub", "--store", "--listen", "--timeout"], flags: ["--json"],
+    valued: ["--hub", "--store", "--listen", "--keys", "--timeout"], flags: ["--json"],
     habits: [
       "start": "bindhub serve", "run": "bindhub serve", "listen": "bindhub serve", "stat": "bindhub status",
       "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
       "url": "bindhub web",
       "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
-      "vacuum": "bindhub compact", "dump": "bindhub backup", "get": "bindpeer get", "set": "bindpeer set",
+      "keygen": "bindhub keys init", "add": "bindhub invite", "kick": "bindhub revoke", "users": "bindhub members",
+      "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
+      "get": "bindpeer get", "set": "bindpeer set",
       "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
     ])
 

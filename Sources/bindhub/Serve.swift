@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingKeys
 import BindingProtocol
 import BindingStore
 import BindingTerminal
@@ -15,10 +16,13 @@ struct Serve: ParsableCommand {
   @Option(
     name: .long,
     help: """
-      Address to listen on: ipc://PATH or tcp://127.0.0.1:PORT (the next port is used too). Repeatable. \
-      Default: $BINDPEER_HUB, else this user's default address.
+      Address to listen on: ipc://PATH or tcp://HOST:PORT (the next port is used too), or 'local' for this user's \
+      default address. Repeatable. tcp:// is encrypted and for members only, once there are keys. Default: \
+      $BINDPEER_HUB, else this user's default address.
       """)
   var listen: [String] = []
+
+  @OptionGroup var keysChoice: KeysChoice
 
   @OptionGroup var storeChoice: StoreChoice
 
@@ -47,7 +51,10 @@ struct Serve: ParsableCommand {
 
   @Flag(
     name: .long,
-    help: "Allow other machines to connect to tcp:// and --web. Nothing is encrypted; any client may read and write.")
+    help: """
+      Allow other machines to connect to tcp:// and --web without keys. Nothing is encrypted; any client may read and \
+      write.
+      """)
   var insecure = false
 
   @Flag(
@@ -66,6 +73,7 @@ struct Serve: ParsableCommand {
     if Logger.Level(rawValue: level) == nil {
       throw ValidationError("--log must be trace, debug, info, warning or error, not \(level)")
     }
+    if insecure, keysChoice.directory != nil { throw ValidationError("--insecure ignores --keys. Omit one") }
     if storeChoice.store == "" { throw ValidationError("--store needs a file or 'memory'") }
     if let durability, durability == .memory, let store = storeChoice.store, store != "memory" {
       throw ValidationError("--durability memory cannot be combined with --store \(store). Omit one")
@@ -88,6 +96,7 @@ struct Serve: ParsableCommand {
     } catch {
       fail("\(error)", 64)
     }
+    configuration.keys = keysDirectory(for: configuration.listen)
     if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
@@ -121,8 +130,20 @@ struct Serve: ParsableCommand {
 
   /// The addresses to listen on: those given, else the one that this user's peers try first.
   private func addresses() throws(HubAddressError) -> [HubAddress] {
-    guard listen.isEmpty else { return try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
+    guard listen.isEmpty else {
+      return try listen.map { text throws(HubAddressError) in
+        text == "local" ? .userDefault : try HubAddress(text)
+      }
+    }
     return Array(try HubAddress.fromEnvironment().prefix(1))
+  }
+
+  /// The directory of the keys for tcp addresses: the named one, else this user's if it has keys.
+  private func keysDirectory(for addresses: [HubAddress]) -> String? {
+    guard !insecure else { return nil }
+    let keys = keysChoice.keys
+    guard keysChoice.directory == nil else { return keys.directory }
+    return addresses.contains { $0.transport == .tcp } && keys.exist ? keys.directory : nil
   }
 
   /// Serves pages. If they cannot be served the hub does not run either.
@@ -174,7 +195,7 @@ extension HubError {
   var exitCode: Int32 {
     switch self {
     case .addressInUse, .portInUse, .directory, .cannotListen: 73
-    case .notLoopback, .openFiles: 78
+    case .notLoopback, .openFiles, .keys, .selfTest: 78
     case .store(let error): error.exitCode
     case .system: 70
     }

@@ -31,12 +31,13 @@ struct BindPeer: AsyncParsableCommand {
         models per peer (maxTopics)
 
       Exit codes:
-        0   success                       69  no hub answers
-        1   negative result               73  the outbox cannot be used
-        3   conflict or refusal           74  the output cannot be written
-        64  usage error                   75  timeout, or unknown outcome
-        65  the value does not fit        76  the hub speaks another protocol
-        130 interrupted
+        0   success                       74  the output cannot be written
+        1   negative result               75  timeout, or unknown outcome
+        3   conflict or refusal           76  the hub speaks another protocol
+        64  usage error                   77  the hub does not accept the invitation
+        65  the value does not fit        78  the hub is not known, or the key for
+        69  no hub answers                    it cannot be used
+        73  the outbox cannot be used     130 interrupted
 
       --hub, --timeout, --name, --outbox and --json may also precede the command.
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
@@ -44,7 +45,7 @@ struct BindPeer: AsyncParsableCommand {
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
       Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
-      Ping.self, Bench.self,
+      Ping.self, Bench.self, JoinHub.self, TrustHub.self,
     ])
 
   private static let words = CommandWords(

@@ -6,7 +6,10 @@ import BindingTerminal
 struct CommonOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: "Address of the hub: ipc://PATH or tcp://HOST:PORT. Addresses separated by commas are tried in order.")
+    help: """
+      The hub: the name of one that was joined, or its address ipc://PATH or tcp://HOST:PORT. Addresses separated by \
+      commas are tried in order.
+      """)
   var hub: String?
 
   @Flag(name: .long, help: "Print JSON, one object per line.")
@@ -71,31 +74,27 @@ struct CommonOptions: ParsableArguments {
   }
 
   func makePeer() throws(Failure) -> Peer {
-    try makePeer(name, try addresses(), outbox: outboxPath.map { .file($0) } ?? .memory)
+    try makePeer(name, outbox: outboxPath.map { .file($0) } ?? .memory)
   }
 
+  /// - Parameter location: where the hub is; nil: where the options say.
   func makePeer(
-    _ name: String, _ addresses: [HubAddress], outbox: OutboxStorage = .memory
+    _ name: String, at location: HubLocation? = nil, outbox: OutboxStorage = .memory
   ) throws(Failure) -> Peer {
     do throws(PeerError) {
       return try Peer(
-        name: name, hub: .at(addresses), configuration: .init(outbox: outbox), logger: Terminal.logger)
+        name: name, hub: location ?? self.location, configuration: .init(outbox: outbox), logger: Terminal.logger)
     } catch {
-      switch error {
-      case .address: throw Failure(.usage, "\(error)")
-      case .outbox: throw Failure(.cannotCreate, "\(error)")
-      }
+      throw Failure(error)
     }
   }
 
   /// The hub addresses to try, in order.
   func addresses() throws(Failure) -> [HubAddress] {
-    do throws(HubAddressError) {
-      return if let hub { try HubAddress.list(hub) } else { try HubAddress.fromEnvironment() }
-    } catch {
-      throw Failure(.usage, error.description)
-    }
+    do throws(PeerError) { return try location.addresses() } catch { throw Failure(error) }
   }
+
+  private var location: HubLocation { hub.map { HubLocation($0) } ?? .default }
 
   func noHub(_ peer: Peer) -> Failure {
     if case .stopped(let reason) = peer.status.phase {
@@ -107,13 +106,25 @@ struct CommonOptions: ParsableArguments {
     }
     let named = hub ?? Terminal.environment("BINDPEER_HUB")
     // A hub reads its address from the same variable, and has the same default.
-    let start = hub.map { $0.contains(",") ? "bindhub serve" : "bindhub serve --listen \($0)" } ?? "bindhub serve"
+    let isOneAddress = hub.map { $0.contains("://") && !$0.contains(",") } ?? false
+    let start = hub.flatMap { isOneAddress ? "bindhub serve --listen \($0)" : nil } ?? "bindhub serve"
     return Failure(
       .noHub,
       """
       No hub answers at \(named.map { excerpt($0) } ?? "\(HubAddress.userDefault) (this user's default)").
       Start one:  \(start)        Or name one:  bindpeer --hub tcp://host:7877 …
       """)
+  }
+}
+
+extension Failure {
+  /// Why a peer cannot be created.
+  fileprivate init(_ error: PeerError) {
+    switch error {
+    case .address: self.init(.usage, "\(error)")
+    case .keys: self.init(.refusedConfiguration, "\(error)")
+    case .outbox: self.init(.cannotCreate, "\(error)")
+    }
   }
 }
 

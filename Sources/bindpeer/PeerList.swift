@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 import Foundation
 
 /// Implements `ls --peers`: lists the peers present in a model, or in each model under a prefix. Peers that only

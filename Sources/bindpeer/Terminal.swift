@@ -16,6 +16,7 @@ struct Failure: Error {
     case timedOut = 75
     case otherProtocol = 76
     case notPermitted = 77
+    case refusedConfiguration = 78
     case interrupted = 130
   }
   let code: Code

@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 import Testing
 
 @testable import bindpeer

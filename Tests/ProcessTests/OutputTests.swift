@@ -79,7 +79,7 @@ struct OutputTests {
     ]
     let gate = [
       "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",
-      "cutMessages",
+      "cutMessages", "refusedKeys",
     ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "heartbeat", "sessions", "models", "counters",

@@ -5,8 +5,10 @@ import Testing
 final class RawZMTP {
   private let socket: Int32
 
-  /// - Parameter endpoint: `ipc://PATH` or `tcp://127.0.0.1:PORT`.
-  init(_ endpoint: String, kind: String) throws {
+  /// - Parameters:
+  ///   - endpoint: `ipc://PATH` or `tcp://127.0.0.1:PORT`.
+  ///   - properties: claimed in the handshake beside the kind of socket.
+  init(_ endpoint: String, kind: String, properties: [(name: String, value: String)] = []) throws {
     let connected: Int32? =
       if endpoint.hasPrefix("ipc://") {
         Relay.connected(to: String(endpoint.dropFirst(6)))
@@ -15,9 +17,10 @@ final class RawZMTP {
       }
     socket = try #require(connected)
     let start: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 1] + Array("NULL".utf8)
-    let name = Array("Socket-Type".utf8)
-    let value = Array(kind.utf8)
-    let ready = [5] + Array("READY".utf8) + [UInt8(name.count)] + name + [0, 0, 0, UInt8(value.count)] + value
+    var ready: [UInt8] = [5] + Array("READY".utf8)
+    for (name, value) in [("Socket-Type", kind)] + properties {
+      ready += [UInt8(name.utf8.count)] + Array(name.utf8) + [0, 0, 0, UInt8(value.utf8.count)] + Array(value.utf8)
+    }
     try #require(send(start + [UInt8](repeating: 0, count: 64 - start.count) + [4, UInt8(ready.count)] + ready))
     // libzmq treats frames that arrive before its own greeting has left as errors.
     try #require(receive(64).count == 64)
@@ -32,6 +35,15 @@ final class RawZMTP {
     var buffer = [UInt8](repeating: 0, count: count)
     let received = recv(socket, &buffer, count, Int32(MSG_WAITALL))
     return Array(buffer.prefix(max(received, 0)))
+  }
+
+  /// The next frame of at most 255 bytes; nil if none comes within 20 s.
+  func frame() -> [UInt8]? {
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let head = receive(2)
+    guard head.count == 2, head[0] & 2 == 0 else { return nil }
+    return receive(Int(head[1]))
   }
 
   /// Whether the other side accepted all bytes.

@@ -50,14 +50,18 @@ final class RunningProcess {
   private let input = Pipe()
   private let printed = PrintedLines()
 
-  /// - Parameter folder: the folder for its temporary files; nil for the default.
-  init(_ program: String, _ arguments: [String], hub: String? = nil, folder: URL? = nil) throws {
+  /// - Parameters:
+  ///   - folder: the folder for its temporary files; nil for the default.
+  ///   - variables: set in its environment.
+  init(
+    _ program: String, _ arguments: [String], hub: String? = nil, folder: URL? = nil, variables: [String: String] = [:]
+  ) throws {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
     if let hub { environment["BINDPEER_HUB"] = hub }
     if let folder { environment["TMPDIR"] = folder.path }
-    process.environment = environment
+    process.environment = environment.merging(variables) { $1 }
     process.standardInput = input
     let pipe = Pipe()
     process.standardOutput = pipe

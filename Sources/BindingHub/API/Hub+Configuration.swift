@@ -5,9 +5,13 @@ extension Hub {
   public struct Configuration: Sendable {
     /// The hub's name, which peers and the status show.
     public var name = "hub"
-    /// The addresses to listen on. `tcp` beyond loopback is refused unless `isInsecureAllowed`.
+    /// The addresses to listen on. `tcp` beyond loopback needs `keys`, or `isInsecureAllowed`.
     public var listen: [HubAddress] = [.userDefault]
-    /// Lets any client that can connect to the port read and write everything. There are no keys yet.
+    /// The directory of the hub's keys and members, made by `bindhub keys init`: then `tcp` is encrypted, and only
+    /// members may connect. `ipc` stays open to whom the socket's directory lets through. nil: `tcp` is neither
+    /// encrypted nor protected.
+    public var keys: String?
+    /// Lets any client that can connect to a `tcp` port of a hub without keys read and write everything.
     public var isInsecureAllowed = false
     /// The time between two heartbeats, in whole milliseconds; 0.25 to 5 s.
     public var heartbeat: Duration = .seconds(1)

@@ -6,6 +6,10 @@ public enum HubError: Error, Sendable, CustomStringConvertible {
   case portInUse(address: String, port: Int, byHub: Bool)
   /// The address is reachable from other machines, and nothing protects it.
   case notLoopback(address: String)
+  /// The hub's keys or its members cannot be read.
+  case keys(String)
+  /// The hub did not refuse a stranger at one of its encrypted endpoints.
+  case selfTest(endpoint: String, problem: String)
   /// The socket's directory cannot be made, or other users may write to it.
   case directory(path: String, problem: String)
   /// The address cannot be bound.
@@ -27,8 +31,13 @@ public enum HubError: Error, Sendable, CustomStringConvertible {
         + (address.hasSuffix(":\(port)") ? "" : ", on which a hub at \(address) publishes") + ". Stop it, or "
         + HubError.elsewhere
     case .notLoopback(let address):
-      "Other machines can reach \(address), and a hub does not authenticate them. Listen on 127.0.0.1, "
-        + "or accept that any client that can connect may read and write:  --insecure"
+      "Other machines can reach \(address), and this hub has no keys to tell members from strangers. "
+        + "Create them:  bindhub keys init\n"
+        + "Or listen on 127.0.0.1, or accept that any client that can connect may read and write:  --insecure"
+    case .keys(let problem): problem
+    case .selfTest(let endpoint, let problem):
+      "This hub does not run: \(endpoint) \(problem), so its keys protect nothing. Please report this with the "
+        + "version of libzmq"
     case .directory(let path, let problem): "Cannot create the hub's socket in the directory \(path): \(problem)"
     case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
     case .openFiles(let allowed, let needed):

@@ -9,6 +9,9 @@ struct ConnectionQuota: ~Copyable {
   private var request: SocketEvents
   private var publish: SocketEvents
   private var open: Set<Int32> = []
+  /// Those of the publishing socket, each with a number of its own.
+  private(set) var openPublish: [Int32: UInt64] = [:]
+  private var accepted: UInt64 = 0
   private var slots: [Poller.Slot] = []
   /// The most connections kept.
   let limit: Int
@@ -32,8 +35,22 @@ struct ConnectionQuota: ~Copyable {
     var hasEvents = false
     for slot in slots where poller.isReadable(slot) { hasEvents = true }
     guard hasEvents else { return }
+    drain()
+  }
+
+  /// Handles all that have opened and closed by now.
+  mutating func drain() {
     while let event = try? request.next() { handle(event.change) }
-    while let event = try? publish.next() { handle(event.change) }
+    while let event = try? publish.next() {
+      handle(event.change)
+      switch event.change {
+      case .accepted(let descriptor):
+        accepted += 1
+        openPublish[descriptor] = accepted
+      case .disconnected(let descriptor), .closed(let descriptor): openPublish[descriptor] = nil
+      default: break
+      }
+    }
   }
 
   private mutating func handle(_ change: SocketEvent.Change) {

@@ -35,18 +35,22 @@ final class HubLoop {
     self.configuration = configuration
     self.mailbox = mailbox
     self.log = log
-    for address in configuration.listen where !address.isLoopback && !configuration.isInsecureAllowed {
+    for address in configuration.listen
+    where !address.isLoopback && configuration.keys == nil && !configuration.isInsecureAllowed {
       throw .notLoopback(address: address.description)
     }
     guard configuration.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
       throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
     }
+    let security = try HubSecurity(configuration, log)
     do throws(ZeroMQError) {
-      transport = try ZeroMQTransport(configuration.limits)
+      transport = try ZeroMQTransport(configuration.limits, security)
     } catch {
       throw .system("Cannot create the hub's sockets: \(error)")
     }
     for address in configuration.listen { try transport.listen(address) }
+    try transport.sockets.testThatStrangersAreRefused()
+    try security?.record(configuration.name, transport.sockets.addresses)
     log.report(transport)
     let opened = try HubLoop.open(configuration, at: transport.sockets.addresses.first)
     let store = opened.store
@@ -121,6 +125,7 @@ final class HubLoop {
       machine.reporter.transport = transport.counters
       machine.reporter.store = storeWorker.status
       transport.drain(&machine, after: poller, time: time, into: &output)
+      for connection in transport.revoke(time: time.monotonic) { machine.expel(connection, time: time, into: &output) }
       if transport.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)

@@ -14,6 +14,10 @@ struct HubSockets: ~Copyable {
   private(set) var endpoints: [HubEndpoint] = []
   private(set) var addresses: [HubAddress] = []
   private var locks: [LockedSocketPath] = []
+  /// What tcp is protected with; nil: nothing.
+  private let security: HubSecurity?
+  /// Answers as long as the sockets live.
+  private let authenticator: Authenticator?
 
   /// The most frames of a message that is still read, and then refused: a valid message has one.
   private static let maxParts = 16
@@ -23,9 +27,18 @@ struct HubSockets: ~Copyable {
   /// updates.
   private static let publishHighWaterMark = 256
 
-  init(_ limits: Limits) throws(ZeroMQError) {
+  /// Encryption adds this to each frame at most (CurveZMQ, MESSAGE: its name, nonce, flags and authenticator).
+  private static let encryptionBytes = 64
+
+  /// - Parameter security: what tcp is protected with; nil: everybody may connect.
+  init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
     // One I/O thread: the guards require it.
     let context = try Context(ioThreads: 1, maximumSockets: 16)
+    let authenticator =
+      if let admissions = security?.admissions { try Authenticator(in: context) { admissions.decide($0) } } else {
+        Authenticator?.none
+      }
+    let extra = security == nil ? 0 : HubSockets.encryptionBytes
     let router = try Socket(.router, in: context)
     let xpub = try Socket(.xpub, in: context)
     // Peers detect a dead hub by heartbeats, and the hub a dead peer by its lease. ZeroMQ's heartbeats only free
@@ -35,19 +48,22 @@ struct HubSockets: ~Copyable {
     ]
     try router.set(
       common + [
-        .maximumMessageSize(bytes: limits.maxFrameBytes), .sendHighWaterMark(messages: 1_000),
+        .maximumMessageSize(bytes: limits.maxFrameBytes + extra), .sendHighWaterMark(messages: 1_000),
         .receiveHighWaterMark(messages: 10_000),
       ])
     try xpub.set(
       common + [
-        .maximumMessageSize(bytes: HubSockets.maxSubscriptionBytes),
+        .maximumMessageSize(bytes: HubSockets.maxSubscriptionBytes + extra),
         .sendHighWaterMark(messages: HubSockets.publishHighWaterMark),
         .receiveHighWaterMark(messages: 0),
       ])
     self.router = router
     self.xpub = xpub
-    requestGuard = MessageGuard(maximumParts: HubSockets.maxParts, maximumBytes: limits.maxFrameBytes)
-    publishGuard = MessageGuard(maximumParts: HubSockets.maxParts, maximumBytes: HubSockets.maxSubscriptionBytes)
+    self.security = security
+    self.authenticator = authenticator
+    requestGuard = MessageGuard(maximumParts: HubSockets.maxParts, maximumBytes: limits.maxFrameBytes + extra)
+    publishGuard = MessageGuard(
+      maximumParts: HubSockets.maxParts, maximumBytes: HubSockets.maxSubscriptionBytes + extra)
   }
 
   /// Connections closed on arrival, because hardly any file descriptors were left.
@@ -77,6 +93,7 @@ struct HubSockets: ~Copyable {
           + "\(publish), has \(publish.utf8.count). Choose a shorter path")
     }
     let socketPath = try LockedSocketPath(address, neighbours: [publish])
+    try secure(address)
     let isRouterGuarded = try HubSockets.bind(router, at: address.description, requestGuard, for: address)
     let isXPubGuarded = try HubSockets.bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
     isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
@@ -100,6 +117,7 @@ struct HubSockets: ~Copyable {
         throw .cannotListen(address: address.description, problem: "\(error)")
       }
     }
+    try secure(address)
     let host = "tcp://\(address.hostOrPath):"
     let isRouterGuarded = try HubSockets.bind(
       router, at: host + HubSockets.port(port), requestGuard, for: address, port)
@@ -111,6 +129,44 @@ struct HubSockets: ~Copyable {
     isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
     endpoints.append(HubEndpoint(request: request.endpointName, publish: publish.endpointName))
     addresses.append(request)
+  }
+
+  /// Sets what the next bind of both sockets asks of a connection.
+  private borrowing func secure(_ address: HubAddress) throws(HubError) {
+    guard let security else { return }
+    do throws(ZeroMQError) {
+      switch address.transport {
+      case .ipc:
+        // The kernel names the user: without a domain a client could name any.
+        let options: [SocketOption] = [.unencrypted, .authenticationDomain(Admissions.Domain.local.rawValue)]
+        try router.set(options)
+        try xpub.set(options)
+      case .tcp:
+        let encrypted = SocketOption.encryptedServer(security.keys.secretKey)
+        try router.set([encrypted, .authenticationDomain(Admissions.Domain.request.rawValue)])
+        try xpub.set([encrypted, .authenticationDomain(Admissions.Domain.publish.rawValue)])
+      }
+    } catch {
+      throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+
+  /// Tries each encrypted endpoint as a stranger.
+  borrowing func testThatStrangersAreRefused() throws(HubError) {
+    guard let security else { return }
+    for address in addresses where address.transport == .tcp {
+      let address = address.reachable
+      guard let publish = address.publishEndpoint(among: endpoints) else { continue }
+      for (endpoint, kind) in [(address.description, Socket.Kind.dealer), (publish, .sub)] {
+        let problem: String?
+        do throws(ZeroMQError) {
+          problem = try SelfTest(of: security.keys.publicKey).stranger(at: endpoint, as: kind)
+        } catch {
+          throw .system("Cannot test the keys at \(endpoint): \(error)")
+        }
+        if let problem { throw .selfTest(endpoint: endpoint, problem: problem) }
+      }
+    }
   }
 
   /// - Returns: whether the guard works.
@@ -146,6 +202,17 @@ struct HubSockets: ~Copyable {
       return HubAddress(tcp: address.hostOrPath, port: port ?? 0)
     } catch {
       throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+}
+
+extension HubAddress {
+  /// The address at which this machine reaches it: one that stands for all is none to connect to.
+  fileprivate var reachable: HubAddress {
+    switch (hostOrPath, port) {
+    case ("0.0.0.0", let port?), ("*", let port?): HubAddress(tcp: "127.0.0.1", port: port)
+    case ("[::]", let port?): HubAddress(tcp: "[::1]", port: port)
+    default: self
     }
   }
 }

@@ -29,6 +29,8 @@ struct RequestConnections {
   private var latest: (route: RoutingID, number: ConnectionID)?
   private var lastNumber: ConnectionID = 0
   private var backlogs: [ConnectionID: Backlog] = [:]
+  /// Who is at the other end, where the hub has keys.
+  private(set) var users: [ConnectionID: ConnectionUser] = [:]
   private let maxSessions: Int
   private let maxQueueBytes: Int
   /// The connections remembered before those without a session are forgotten.
@@ -55,9 +57,13 @@ struct RequestConnections {
     return lastNumber
   }
 
+  /// Records who a connection was admitted as.
+  mutating func identify(_ connection: ConnectionID, as user: ConnectionUser) { users[connection] = user }
+
   /// Forgets a connection; its later messages count as those of a new one.
   mutating func drop(_ connection: ConnectionID) {
     backlogs[connection] = nil
+    users[connection] = nil
     if latest?.number == connection { latest = nil }
     if let route = routes.removeValue(forKey: connection) { numbers[route] = nil }
   }

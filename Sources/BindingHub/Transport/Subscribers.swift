@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import ZeroMQ
 
@@ -13,6 +14,8 @@ struct Subscribers {
   private var descriptors: [SubscriberID: Int32] = [:]
   private var bySessionTopic: [[UInt8]: Int32] = [:]
   private var lastID: SubscriberID = 0
+  /// Who is at the other end, where the hub has keys, with the number of the connection: descriptors are reused.
+  private var users: [Int32: (user: HubUser, connection: UInt64)] = [:]
   /// The most subscriptions of one connection: its models, and room for session topics and the heartbeat.
   private let quota: Int
 
@@ -62,6 +65,29 @@ struct Subscribers {
       subscribers[descriptor]?.subscriptions -= 1
       machine.unsubscribed(topic, by: subscriber.id, time: time, into: &output)
     }
+  }
+
+  /// Records who subscribes.
+  /// - Returns: whether it may; if not, its connection is ended.
+  mutating func identify(
+    _ message: borrowing Message, _ admissions: Admissions, _ quota: borrowing ConnectionQuota
+  ) -> Bool {
+    guard let user = ConnectionUser(of: message), let descriptor = user.descriptor else { return false }
+    guard admissions.isEntitled(user.user) else {
+      user.cut()
+      return false
+    }
+    if users.count > 2 * quota.openPublish.count + 64 {
+      users = users.filter { quota.openPublish[$0.key] == $0.value.connection }
+    }
+    if let connection = quota.openPublish[descriptor] { users[descriptor] = (user.user, connection) }
+    return true
+  }
+
+  /// Whether the connection is known to be that of somebody who may still connect.
+  func isEntitled(_ descriptor: Int32, _ admissions: Admissions, _ quota: borrowing ConnectionQuota) -> Bool {
+    guard let known = users[descriptor], quota.openPublish[descriptor] == known.connection else { return false }
+    return admissions.isEntitled(known.user)
   }
 
   /// Ends a subscriber's connection.

@@ -11,6 +11,8 @@ struct TransportCounters {
   var refusedConnections: UInt64 = 0
   /// Connections ended in the middle of a message with too many or too long parts.
   var cutMessages: UInt64 = 0
+  /// Connections that the authenticator refused: unknown, revoked or missing keys.
+  var refusedKeys: UInt64 = 0
 
   /// The counts as a JSON object. A test pins the names.
   var json: JSON {
@@ -22,6 +24,7 @@ struct TransportCounters {
       .init("unpublished", .integer(Int64(clamping: unpublished))),
       .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
       .init("cutMessages", .integer(Int64(clamping: cutMessages))),
+      .init("refusedKeys", .integer(Int64(clamping: refusedKeys))),
     ])
   }
 }

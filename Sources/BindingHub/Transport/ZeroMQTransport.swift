@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import ZeroMQ
 
@@ -9,6 +10,11 @@ final class ZeroMQTransport {
   @exclusivity(unchecked) private(set) var sockets: HubSockets
   @exclusivity(unchecked) private var connections: RequestConnections
   @exclusivity(unchecked) private var subscribers: Subscribers
+  /// Who may connect; nil: everybody who reaches the sockets.
+  private let admissions: Admissions?
+  @exclusivity(unchecked) private var revocations: UInt64 = 0
+  /// When the members are looked at again, on the monotonic clock.
+  @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
   @exclusivity(unchecked) private var routing = RoutingID.random()
   @exclusivity(unchecked) private var message = Message()
   @exclusivity(unchecked) private(set) var counters = TransportCounters()
@@ -25,10 +31,15 @@ final class ZeroMQTransport {
   /// The bytes that end a drain, so that its decisions fit into one message of a model.
   private static let drainBytes = 65_536
 
-  init(_ limits: Limits) throws(ZeroMQError) {
+  /// The time between two looks at the file of members; a revocation takes effect within a heartbeat.
+  private static let membersMilliseconds: UInt64 = 250
+
+  /// - Parameter security: what tcp is protected with; nil: everybody may connect.
+  init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
+    admissions = security?.admissions
     connections = RequestConnections(limits)
     subscribers = Subscribers(limits)
-    sockets = try HubSockets(limits)
+    sockets = try HubSockets(limits, security)
     // A session has two connections; some more come and go, or ask for the status.
     quota = try ConnectionQuota(
       request: sockets.router, publish: sockets.xpub, wanted: 2 * limits.maxSessions + 256)
@@ -55,6 +66,7 @@ final class ZeroMQTransport {
     quota.look(after: poller)
     counters.refusedConnections = quota.refused + sockets.refusedConnections
     counters.cutMessages = sockets.cutConnections
+    if let admissions { counters.refusedKeys = admissions.refused }
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
     let lastModels = machine.hub.models.touched.count + ZeroMQTransport.drainModels
@@ -65,10 +77,12 @@ final class ZeroMQTransport {
         bytes += message.byteCount
         if connections.areMany { connections.forgetSilent(machine) }
         let connection = connections.number(of: routing)
+        if let admissions, !mayPass(connection, admissions) { continue }
         machine.receive(message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.severalFrames):
         counters.rejectedMessages += 1
         let connection = connections.number(of: routing)
+        if let admissions, !mayPass(connection, admissions) { continue }
         machine.refuseFrames(beginningWith: message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.routingIDTooLong): counters.rejectedMessages += 1
       case .nothing, nil: return
@@ -89,6 +103,14 @@ final class ZeroMQTransport {
       }
       let topic = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
       let descriptor = message.sourceFileDescriptor
+      if let admissions, verb == 1 {
+        // Its connection is among those that have opened by now.
+        quota.drain()
+        guard subscribers.identify(message, admissions, quota) else {
+          counters.rejectedMessages += 1
+          continue
+        }
+      }
       if verb == 1 {
         subscribers.subscribed(topic, descriptor, &machine, &counters, time: time, into: &output)
       } else {
@@ -96,6 +118,66 @@ final class ZeroMQTransport {
       }
     }
     mayHaveMore = true
+  }
+
+  // MARK: Users
+
+  /// Whether the message that has just been received is for the machine. The holder of an invitation may enrol, and
+  /// nothing else; who has been revoked meanwhile, nothing at all.
+  private func mayPass(_ connection: ConnectionID, _ admissions: Admissions) -> Bool {
+    guard let user = user(of: connection, admissions) else {
+      counters.rejectedMessages += 1
+      return false
+    }
+    guard case .invited(let id) = user.user else { return true }
+    let answer: Enrolment.Answer
+    do throws(WireError) {
+      answer = admissions.enrol(try Enrolment(frame: message.unsafeBytes), by: id)
+    } catch {
+      counters.rejectedMessages += 1
+      answer = .refused(error.description)
+    }
+    answer.frame.withUnsafeBytes { _ = send($0, to: connection) }
+    return false
+  }
+
+  /// Who sent the message that has just been received. libzmq gives the routing id of a connection that is gone to
+  /// the next that asks for it, and the system its file descriptor; so each message is asked for its user, and another
+  /// user's connection is ended.
+  /// - Returns: nil: nobody who may.
+  private func user(of connection: ConnectionID, _ admissions: Admissions) -> ConnectionUser? {
+    let known = connections.users[connection]
+    if let known, known.sent(message) { return known }
+    guard let user = ConnectionUser(of: message) else { return nil }
+    guard admissions.isEntitled(user.user), known == nil || known?.user == user.user else {
+      user.cut()
+      return nil
+    }
+    connections.identify(connection, as: user)
+    return user
+  }
+
+  /// Ends the connections of those who are members no longer. In this order nothing that is decided from now on
+  /// reaches them: the authenticator has the new members, then every connection that it admitted before is known, and
+  /// of those each must prove to be another one's. A subscriber that never subscribed proves nothing: what it asks
+  /// for later would be sent before the hub has read who asks.
+  /// - Returns: the request connections that ended.
+  func revoke(time: UInt64) -> [ConnectionID] {
+    guard let admissions, time >= membersDueAt else { return [] }
+    membersDueAt = time + ZeroMQTransport.membersMilliseconds
+    let revocations = admissions.refresh()
+    guard revocations != self.revocations else { return [] }
+    self.revocations = revocations
+    quota.drain()
+    let ended = connections.users.filter { !admissions.isEntitled($0.value.user) }
+    for (connection, user) in ended {
+      user.cut()
+      connections.drop(connection)
+    }
+    for descriptor in quota.openPublish.keys where !subscribers.isEntitled(descriptor, admissions, quota) {
+      ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
+    }
+    return ended.keys.sorted()
   }
 
   // MARK: Sending

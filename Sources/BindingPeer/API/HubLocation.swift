@@ -1,9 +1,11 @@
+import BindingKeys
 public import BindingProtocol
 
-/// Where a peer looks for its hub: at addresses, or in its own process.
+/// Where a peer looks for its hub: at addresses, in its own process, or where a hub is that this user has joined.
 /// ```swift
 /// try Peer(name: "kitchen")                                      // this user's hub
 /// try Peer(name: "kitchen", hub: "tcp://127.0.0.1:7877")         // the hub at an address
+/// try Peer(name: "kitchen", hub: .named("shop"))                 // joined before with `bindpeer join`
 /// try Peer(name: "kitchen", hub: .inProcess(Hub.embedded()))     // a hub in this process, of `BindingHub`
 /// ```
 public struct HubLocation: Sendable, ExpressibleByStringLiteral {
@@ -11,6 +13,7 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
     case environment
     case text(String)
     case addresses([HubAddress])
+    case named(String)
     case inProcess(any InProcessTransport)
   }
   private let place: Place
@@ -21,11 +24,15 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   /// The first of these addresses that answers. `Peer.init` throws if there is none.
   public static func at(_ addresses: [HubAddress]) -> HubLocation { HubLocation(place: .addresses(addresses)) }
 
+  /// A hub that this user has joined with `bindpeer join`, by its name: it is reached encrypted, with the key made
+  /// then. `Peer.init` throws if none of that name is known.
+  public static func named(_ name: String) -> HubLocation { HubLocation(place: .named(name)) }
+
   /// A hub in the same process, reached without a socket.
   public static func inProcess(_ hub: any InProcessTransport) -> HubLocation { HubLocation(place: .inProcess(hub)) }
 
-  /// The first of the addresses in a text that answers: `ipc://PATH` or `tcp://HOST:PORT`, separated by commas.
-  /// `Peer.init` throws if the text is none.
+  /// The first of the addresses in a text that answers: `ipc://PATH` or `tcp://HOST:PORT`, separated by commas; or
+  /// the name of a hub that this user has joined. `Peer.init` throws if the text is neither.
   public init(_ addresses: String) { self.init(place: .text(addresses)) }
 
   /// The same as `init(_:)`.
@@ -34,15 +41,45 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   private init(place: Place) { self.place = place }
 
   /// Makes links to the hub. An outbox with writes of earlier runs takes several.
-  func linkFactory() throws(HubAddressError) -> @Sendable () -> any PeerLink {
-    let addresses: [HubAddress]
-    switch place {
-    case .environment: addresses = try HubAddress.fromEnvironment()
-    case .text(let text): addresses = try HubAddress.list(text)
-    case .addresses(let given): addresses = given.isEmpty ? try HubAddress.list("") : given
-    case .inProcess(let hub): return { InProcessPeerLink(transport: hub) }
+  func linkFactory() throws(PeerError) -> @Sendable () -> any PeerLink {
+    if case .inProcess(let hub) = place { return { InProcessPeerLink(transport: hub) } }
+    let route = try route()
+    return { ZeroMQPeerLink(route: route) }
+  }
+
+  /// The addresses to try, in order; empty for a hub in the same process.
+  /// - Throws: `PeerError` if there is none, or the hub is not known.
+  package func addresses() throws(PeerError) -> [HubAddress] {
+    if case .inProcess = place { [] } else { try route().addresses }
+  }
+
+  private func route() throws(PeerError) -> HubRoute {
+    if let name = hubName { return try HubRoute(named: name) }
+    do throws(HubAddressError) {
+      switch place {
+      case .environment: return HubRoute(addresses: try HubAddress.fromEnvironment())
+      case .text(let text): return HubRoute(addresses: try HubAddress.list(text))
+      case .addresses(let given): return HubRoute(addresses: given.isEmpty ? try HubAddress.list("") : given)
+      case .named, .inProcess: return HubRoute(addresses: [])
+      }
+    } catch {
+      throw .address(error)
     }
-    return { ZeroMQPeerLink(addresses: addresses) }
+  }
+
+  /// The name of the hub, if this says where it is by its name.
+  private var hubName: String? {
+    switch place {
+    case .named(let name): name
+    case .text(let text): HubLocation.isName(text) ? text : nil
+    case .environment: HubAddress.namedInEnvironment.flatMap { HubLocation.isName($0) ? $0 : nil }
+    case .addresses, .inProcess: nil
+    }
+  }
+
+  /// Whether a text that is to say where a hub is can only be the name of one.
+  private static func isName(_ text: String) -> Bool {
+    !text.isEmpty && !text.contains("/") && !text.contains(":") && !text.contains(",")
   }
 }
 
@@ -50,12 +87,15 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
 public enum PeerError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What `hub:` or `BINDPEER_HUB` names is not an address.
   case address(HubAddressError)
+  /// The named hub is not known, or the key for it cannot be used; with the remedy.
+  case keys(String)
   /// The outbox's file cannot be used.
   case outbox(OutboxError)
 
   public var description: String {
     switch self {
     case .address(let error): error.description
+    case .keys(let problem): problem
     case .outbox(let error): error.description
     }
   }

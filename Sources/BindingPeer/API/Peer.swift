@@ -27,13 +27,14 @@ public final class Peer: Sendable {
   ///     marks become `_`. nil: the program's name.
   ///   - hub: where the hub is; a text such as `"tcp://127.0.0.1:7877"` is its address.
   ///   - configuration: outbox, times and limits; the defaults serve.
-  /// - Throws: `PeerError` if what `hub` or `BINDPEER_HUB` names is not an address, or the outbox cannot be used.
+  /// - Throws: `PeerError` if what `hub` or `BINDPEER_HUB` names is no address and no known hub, or the outbox cannot
+  ///   be used.
   public convenience init(
     name: String? = nil, hub: HubLocation = .default, configuration: Configuration = Configuration(),
     logger: Logger = Logger(label: "bindpeer")
   ) throws(PeerError) {
     let makeLink: @Sendable () -> any PeerLink
-    do throws(HubAddressError) { makeLink = try hub.linkFactory() } catch { throw .address(error) }
+    makeLink = try hub.linkFactory()
     do throws(OutboxError) {
       try self.init(
         name: name, file: try configuration.outbox.open(), options: SessionOptions(configuration), log: logger,

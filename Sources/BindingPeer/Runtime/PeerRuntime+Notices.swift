@@ -35,6 +35,10 @@ extension PeerRuntime {
   }
 
   var noHub: String {
+    if let refusal = state.withLock({ $0.session.refusal }) {
+      return "the hub at \(link.addresses.map(\.description).joined(separator: " or ")) does not accept this peer: "
+        + PrintedText.escaped(refusal)
+    }
     if link.addresses.isEmpty { return "the hub in this process does not answer" }
     return "no hub answers at \(link.addresses.map(\.description).joined(separator: " or "))"
   }

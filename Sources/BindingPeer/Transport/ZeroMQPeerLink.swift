@@ -6,21 +6,22 @@ import ZeroMQ
 
 /// The link over ZeroMQ: one thread that owns both sockets and nothing else of the peer.
 final class ZeroMQPeerLink: PeerLink {
-  let addresses: [HubAddress]
+  private let route: HubRoute
   private let wakeup: Protected<Wakeup?> = Protected(nil)
   private let thread: Protected<SocketThread?> = Protected(nil)
 
-  /// - Parameter addresses: tried in turn: after a failure the next one, after the last the first.
-  init(addresses: [HubAddress]) { self.addresses = addresses }
+  var addresses: [HubAddress] { route.addresses }
+
+  init(route: HubRoute) { self.route = route }
 
   func start(_ runtime: PeerRuntime) {
     do throws(ZeroMQError) {
       let wakeup = try Wakeup()
       self.wakeup.withLock { $0 = wakeup }
-      let addresses = addresses
+      let route = route
       let thread = try SocketThread(name: "bindpeer") {
         do throws(ZeroMQError) {
-          let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
+          let loop = try PeerSocketLoop(runtime: runtime, route: route, wakeup: wakeup)
           try PeerRuntime.onLink.occupy(by: runtime) { () throws(ZeroMQError) in try loop.run() }
         } catch {
           runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
@@ -49,13 +50,14 @@ private final class PeerSocketLoop {
     var isOpen = false
     let givesUpAt: UInt64
 
-    init(to address: HubAddress, in context: Context, now: UInt64) throws(ZeroMQError) {
+    init(to address: HubAddress, by route: HubRoute, in context: Context, now: UInt64) throws(ZeroMQError) {
       socket = try Socket(.dealer, in: context)
       try socket.set([
         .immediate(true), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
         .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0),
         .ipv6(address.hostOrPath.hasPrefix("[")),
       ])
+      try socket.set(route.options(to: address.description))
       events = try SocketEvents(of: socket)
       givesUpAt = now + connectMilliseconds
       try socket.connect(address.description)
@@ -65,12 +67,13 @@ private final class PeerSocketLoop {
   private final class Publish {
     let socket: Socket
 
-    init(to endpoint: String, sessionTopic: [UInt8], in context: Context) throws(ZeroMQError) {
+    init(to endpoint: String, by route: HubRoute, sessionTopic: [UInt8], in context: Context) throws(ZeroMQError) {
       socket = try Socket(.sub, in: context)
       try socket.set([
         .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .receiveHighWaterMark(messages: 0),
         .ipv6(endpoint.hasPrefix("tcp://[")),
       ])
+      try socket.set(route.options(to: endpoint))
       try socket.subscribe(sessionTopic)
       try socket.subscribe(Topics.bytes(Topics.heartbeat))
       try socket.connect(endpoint)
@@ -85,6 +88,7 @@ private final class PeerSocketLoop {
   private static let farewellMilliseconds = 500
 
   private let runtime: PeerRuntime
+  private let route: HubRoute
   private var rotation: AddressRotation
   private let wakeup: Wakeup
   private let context: Context
@@ -99,9 +103,10 @@ private final class PeerSocketLoop {
   private let mailbox = LinkMailbox()
   private var isEnded = false
 
-  init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {
+  init(runtime: PeerRuntime, route: HubRoute, wakeup: Wakeup) throws(ZeroMQError) {
     self.runtime = runtime
-    rotation = AddressRotation(addresses)
+    self.route = route
+    rotation = AddressRotation(route.addresses)
     self.wakeup = wakeup
     context = try Context()
   }
@@ -185,7 +190,7 @@ private final class PeerSocketLoop {
       return
     }
     do throws(ZeroMQError) {
-      publish = try Publish(to: endpoint, sessionTopic: sessionTopic, in: context)
+      publish = try Publish(to: endpoint, by: route, sessionTopic: sessionTopic, in: context)
     } catch {
       runtime.log.warning("cannot subscribe at \(endpoint)", metadata: ["error": "\(error)"])
     }
@@ -198,7 +203,7 @@ private final class PeerSocketLoop {
     let address = rotation.advance()
     runtime.state.withLock { $0.link.hub = address.description }
     do throws(ZeroMQError) {
-      request = try Request(to: address, in: context, now: now)
+      request = try Request(to: address, by: route, in: context, now: now)
     } catch {
       runtime.log.debug("cannot connect to \(address)", metadata: ["error": "\(error)"])
       lose()
@@ -214,7 +219,8 @@ private final class PeerSocketLoop {
         request.isOpen = true
         runtime.perform(as: .link(mailbox)) { state, now in state.session.opened(now: now, into: &state.effects) }
         carryOutAll()
-      case .disconnected, .closed, .handshakeFailed: return lose()
+      case .handshakeFailed(let failure): return lose(route.words(failure, at: rotation.current))
+      case .disconnected, .closed: return lose()
       default: break
       }
       guard self.request === request else { return }
@@ -222,10 +228,13 @@ private final class PeerSocketLoop {
     if !request.isOpen, request.givesUpAt <= PeerRuntime.now { lose() }
   }
 
-  private func lose() {
+  /// - Parameter problem: why it can be for good, in words for a person.
+  private func lose(_ problem: String? = nil) {
     closeBoth()
     rotation.fail()
-    runtime.perform(as: .link(mailbox)) { state, now in state.session.lost(now: now, into: &state.effects) }
+    runtime.perform(as: .link(mailbox)) { state, now in
+      state.session.lost(now: now, refused: problem, into: &state.effects)
+    }
   }
 
   private func closeBoth() {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingPeer
+import BindingTerminal
 
 /// Measures how a hub handles writes at a fixed rate.
 struct Bench: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BindingTerminal
 
 /// The workloads of `bench`, with the expected results.
 enum BenchProfile: String, CaseIterable, ExpressibleByArgument {

@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 import Dispatch
 import Foundation
 
@@ -7,7 +8,6 @@ final class BenchRun: Sendable {
   let plan: BenchPlan
   let model = "bench/" + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
   private let common: CommonOptions
-  private let addresses: [HubAddress]
   private let ledger: Protected<BenchLedger>
   private let isInterrupted = Protected(false)
   private let progress: Progress
@@ -17,7 +17,7 @@ final class BenchRun: Sendable {
 
   init(_ plan: BenchPlan, _ common: CommonOptions) throws(Failure) {
     (self.plan, self.common) = (plan, common)
-    addresses = try common.addresses()
+    _ = try common.addresses()
     ledger = Protected(BenchLedger(plan))
     progress = Progress("bench \(plan.profile.rawValue)", isWanted: !common.json)
   }
@@ -68,7 +68,7 @@ final class BenchRun: Sendable {
   private func connectWatchers() async throws -> [Watcher] {
     var watchers: [Watcher] = []
     for number in 1...plan.peers {
-      let peer = try common.makePeer("\(common.name)-\(number)", addresses)
+      let peer = try common.makePeer("\(common.name)-\(number)")
       // The first peer finds out whether there is a hub at all.
       if number == 1 {
         guard await common.isLive(peer) else { throw common.noHub(peer) }
@@ -150,7 +150,7 @@ final class BenchRun: Sendable {
 
   private func write() async throws -> Measurement {
     if plan.profile == .offline { return try await writeOffline() }
-    let writer = try common.makePeer(common.name, addresses)
+    let writer = try common.makePeer(common.name)
     let shared = try writer.model(model)
     guard await shared.whenCurrent(timeout: common.timeout.duration) else { throw notJoined(shared, "writes") }
     let nanoseconds = await offer(shared, isAway: false)
@@ -169,12 +169,12 @@ final class BenchRun: Sendable {
     }
     let outbox = folder.appendingPathComponent("outbox").path
     let away = try common.makePeer(
-      common.name, [try HubAddress("ipc://\(folder.path)/nobody")], outbox: .file(outbox))
+      common.name, at: HubLocation("ipc://\(folder.path)/nobody"), outbox: .file(outbox))
     let nanoseconds = await offer(try away.model(model), isAway: true)
     await away.close(flush: .zero)
     if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }
     ledger.withLock { $0.comeBack(at: BenchRun.now) }
-    let back = try common.makePeer(common.name, addresses, outbox: .file(outbox))
+    let back = try common.makePeer(common.name, outbox: .file(outbox))
     let shared = try back.model(model)
     let last = ledger.withLock { $0.last }
     for restored in back.restored {

@@ -172,6 +172,12 @@ extension HubMachine {
     }
   }
 
+  /// Ends the sessions of a connection whose user may no longer connect.
+  package mutating func expel(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
+    for id in hub.sessions.byConnection[connection] ?? [] { end(id, time, forgetting: false, &output) }
+    closed(connection, time: time, into: &output)
+  }
+
   /// A publish connection has subscribed to a topic (R13).
   package mutating func subscribed(
     _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput

@@ -14,8 +14,10 @@ extension Session {
   }
 
   /// The connection was lost or could not be opened: retries after a pause.
-  package mutating func lost(now: UInt64, into effects: inout PeerEffects) {
+  /// - Parameter problem: why the next one will hardly do better, in words for a person.
+  package mutating func lost(now: UInt64, refused problem: String? = nil, into effects: inout PeerEffects) {
     reopen(.lost, now: now, &effects)
+    if let problem { connection.refused(problem) }
   }
 
   mutating func reopen(_ reason: Reopening, now: UInt64, _ effects: inout PeerEffects) {

@@ -1,0 +1,130 @@
+import BindingKeys
+import Foundation
+import Logging
+import ZeroMQ
+
+/// Who may connect to a hub with keys: the file of members, for the authenticator's thread and the hub's. Both see the
+/// same members at any time.
+final class Admissions: Sendable {
+  /// The authentication domains of the hub's endpoints (option 55 of libzmq).
+  enum Domain: String {
+    /// Requests over `tcp`: members and holders of invitations.
+    case request
+    /// What is published over `tcp`: members.
+    case publish
+    /// Both over `ipc`: whom the socket's directory lets through.
+    case local
+  }
+
+  private struct State {
+    var file: MembersFile
+    /// Grows whenever somebody may no longer connect.
+    var revocations: UInt64 = 0
+    /// Why the file could not be read last time; the members of the time before stay.
+    var problem: String?
+    var refused: UInt64 = 0
+
+    /// Reads or changes the file, and notices who is missing afterwards.
+    mutating func use<Value>(
+      _ body: (inout MembersFile) throws(KeyError) -> Value
+    ) throws(KeyError) -> Value {
+      let before = file.members
+      let value = try body(&file)
+      let members = file.members
+      let areAllLeft =
+        before.keys.keys.allSatisfy { members.keys[$0] != nil }
+        && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
+      if !areAllLeft { revocations += 1 }
+      return value
+    }
+  }
+
+  private let state: HubLock<State>
+  private let log: Logger
+
+  init(_ keys: HubKeys, log: Logger) throws(KeyError) {
+    state = HubLock(State(file: try MembersFile(at: keys.membersPath)))
+    self.log = log
+  }
+
+  /// Answers the authenticator.
+  func decide(_ request: AuthenticationRequest) -> Admission {
+    refresh()
+    switch (Domain(rawValue: request.domain), request.credentials) {
+    case (.local?, .none):
+      // libzmq writes `localhost:UID:GID:PID` where the system tells.
+      let parts = request.address.split(separator: ":")
+      guard parts.count == 4, let number = UInt32(parts[1]) else { return .refused }
+      return .admitted(user: "\(HubUser.local(userID: number))")
+    case (let domain?, .key(let key)) where domain != .local:
+      switch (state.withLock { $0.file.members.standing(of: key, at: Admissions.now) }, domain) {
+      case (.member, _): return .admitted(user: "\(HubUser.member(key))")
+      case (.invited(let id), .request): return .admitted(user: "\(HubUser.invited(id: id))")
+      default: break
+      }
+    default: break
+    }
+    state.withLock { $0.refused += 1 }
+    log.debug("refused a connection", metadata: ["address": "\(request.address)", "domain": "\(request.domain)"])
+    return .refused
+  }
+
+  /// The number of connections refused.
+  var refused: UInt64 { state.withLock { $0.refused } }
+
+  /// Whether an admitted user still is: its key may have been revoked since.
+  func isEntitled(_ user: HubUser) -> Bool {
+    switch user {
+    case .local: true
+    case .member(let key): state.withLock { $0.file.members.keys[key] != nil }
+    case .invited(let id): state.withLock { $0.file.members.invitations[id] != nil }
+    }
+  }
+
+  /// Reads the file if it has changed. One that cannot be read changes nothing.
+  /// - Returns: a number that grows whenever somebody may no longer connect.
+  @discardableResult
+  func refresh() -> UInt64 {
+    let (revocations, problem) = state.withLock { state -> (UInt64, String?) in
+      let known = state.problem
+      do throws(KeyError) {
+        if try state.file.hasChanged() { try state.use { file throws(KeyError) in try file.refresh() } }
+        state.problem = nil
+      } catch {
+        state.problem = error.description
+      }
+      return (state.revocations, state.problem == known ? nil : state.problem)
+    }
+    if let problem { log.error("the members stay as they were: \(problem)") }
+    return revocations
+  }
+
+  /// Makes a key a member's. When this returns it is on disk.
+  func enrol(_ enrolment: Enrolment, by id: String) -> Enrolment.Answer {
+    let now = Admissions.now
+    let result = state.withLock { state -> Result<(name: String, isNew: Bool), KeyError> in
+      Result { () throws(KeyError) in
+        let isNew = try state.use { file throws(KeyError) in
+          try file.append { members throws(MemberError) in
+            try members.enrolment(of: enrolment.key, label: enrolment.label, by: id, at: now)
+          }
+        }
+        return (state.file.members.keys[enrolment.key]?.name ?? "", isNew)
+      }
+    }
+    switch result {
+    case .success((let name, let isNew)):
+      if isNew {
+        log.notice("enrolled", metadata: ["member": "\(name)", "label": "\(enrolment.label)", "invitation": "\(id)"])
+      }
+      return .enrolled(name: name)
+    case .failure(.member(let error)): return .refused(error.description)
+    case .failure(let error):
+      // The path of a file is none of a stranger's business.
+      log.error("cannot enrol: \(error)", metadata: ["invitation": "\(id)"])
+      return .refused("The hub cannot write its members now. Ask who runs it")
+    }
+  }
+
+  private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+}

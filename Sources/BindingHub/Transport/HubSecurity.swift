@@ -1,0 +1,36 @@
+import BindingKeys
+import BindingProtocol
+import Logging
+import ZeroMQ
+
+/// What a hub with keys protects its tcp endpoints with.
+struct HubSecurity {
+  /// The hub's own pair.
+  let keys: KeyPair
+  /// Who may connect.
+  let admissions: Admissions
+  private let files: HubKeys
+
+  /// Reads the keys and the members.
+  /// - Returns: nil if the hub is to have no keys.
+  init?(_ configuration: Hub.Configuration, _ log: Logger) throws(HubError) {
+    guard let directory = configuration.keys else { return nil }
+    files = HubKeys(in: directory)
+    do throws(KeyError) {
+      keys = try files.read()
+      admissions = try Admissions(files, log: log)
+    } catch {
+      throw .keys(error.description)
+    }
+  }
+
+  /// Writes down where members reach the hub, for the next invitation.
+  func record(_ name: String, _ addresses: [HubAddress]) throws(HubError) {
+    let encrypted = addresses.filter { $0.transport == .tcp }
+    do throws(KeyError) {
+      try files.record(HubKeys.Listening(name: name, addresses: encrypted))
+    } catch {
+      throw .keys(error.description)
+    }
+  }
+}

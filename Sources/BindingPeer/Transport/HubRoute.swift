@@ -1,0 +1,53 @@
+import BindingKeys
+import BindingProtocol
+import ZeroMQ
+
+/// The way to a hub: its addresses, and for one that this user has joined, the keys.
+struct HubRoute: Sendable {
+  /// Tried in turn: after a failure the next one, after the last the first.
+  let addresses: [HubAddress]
+  private let keys: Keys?
+
+  private struct Keys: Sendable {
+    let hub: PublicKey
+    let own: KeyPair
+  }
+
+  /// A way without keys.
+  init(addresses: [HubAddress]) {
+    self.addresses = addresses
+    keys = nil
+  }
+
+  /// The way to a hub that this user has joined.
+  init(named name: String) throws(PeerError) {
+    do throws(KeyError) {
+      let hub = try KnownHub(named: name)
+      addresses = hub.addresses
+      keys = Keys(hub: hub.hubKey, own: hub.keys)
+    } catch {
+      throw .keys(error.description)
+    }
+  }
+
+  /// What a socket that connects to one of these addresses must set.
+  func options(to endpoint: String) -> [SocketOption] {
+    guard let keys, endpoint.hasPrefix("tcp:") else { return [] }
+    return [.encryptedClient(server: keys.hub, own: keys.own)]
+  }
+
+  /// Why a handshake failed, for a person; nil: as when nothing listens.
+  func words(_ failure: SocketEvent.HandshakeFailure, at address: HubAddress) -> String? {
+    guard address.transport == .tcp else { return nil }
+    return switch (failure, keys) {
+    case (.authentication, _?):
+      "the hub does not know this key; it may have been revoked. Get an invitation and use it:  bindpeer join"
+    case (.broken, _?):
+      "the hub hung up; it may have another key than the one that is trusted here, or it is overloaded"
+    case (.protocolError, _?): "what listens there speaks no encryption"
+    case (_, nil):
+      "what answers there hung up, as a hub with keys does to a peer without. Get an invitation and use it:  "
+        + "bindpeer join"
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import ArgumentParser
+import BindingKeys
+import BindingProtocol
+import BindingTerminal
+import Foundation
+import ZeroMQ
+
+/// Selects the directory of a hub's keys.
+struct KeysChoice: ParsableArguments {
+  @Option(
+    name: .customLong("keys"),
+    help: "Directory of the hub's keys and members. Default: $XDG_CONFIG_HOME/bindbus/hub or ~/.config/bindbus/hub.")
+  var directory: String?
+
+  var keys: HubKeys { directory.map { HubKeys(in: absolutePath($0)) } ?? .userDefault }
+}
+
+/// Creates and shows the hub's own keys.
+struct Keys: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Create or show the keys of a hub that other machines may reach.", subcommands: [Init.self, Show.self])
+
+  struct Init: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Create the hub's keys. Existing keys are never replaced.")
+
+    @OptionGroup var choice: KeysChoice
+
+    func run() throws {
+      let keys = choice.keys
+      let pair = keyed { () throws(KeyError) in try keys.create() }
+      print("\(pair.publicKey)")
+      let option = choice.directory.map { " --keys \($0)" } ?? ""
+      StandardStreams.complain(
+        """
+        The hub's keys are in \(keys.directory).
+        Start it:  bindhub serve --listen local --listen tcp://0.0.0.0:7877\(option)
+        Then invite somebody:  bindhub invite NAME\(option)
+        """)
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Print the hub's public key.")
+
+    @OptionGroup var choice: KeysChoice
+
+    func run() throws {
+      print("\(keyed { () throws(KeyError) in try choice.keys.read() }.publicKey)")
+    }
+  }
+}
+
+/// Makes an invitation.
+struct Invite: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Invite somebody to the hub: print one line for `bindpeer join` on the other machine.",
+    discussion: """
+      Whoever uses the line first is the member, so pass it on in confidence. It can be used once, until it expires or
+      is withdrawn with `bindhub revoke`.
+      """)
+
+  @Argument(help: "Name of the member: letters, digits, dots, dashes and underscores.")
+  var name: String
+
+  @Option(name: .customLong("for"), help: "How long the line can be used, such as 30m, 24h or 7d.")
+  var lifetime = TimeSpan(seconds: 24 * 3_600)
+
+  @Option(
+    name: .long,
+    help: "Address by which the other machine reaches the hub: tcp://HOST:PORT. Repeatable. Default: where it listens.")
+  var address: [String] = []
+
+  @OptionGroup var choice: KeysChoice
+
+  func validate() throws {
+    if lifetime.milliseconds < 1_000 { throw ValidationError("--for must be at least 1s") }
+  }
+
+  func run() throws {
+    let keys = choice.keys
+    let known = keyed { () throws(KeyError) in try keys.listening() }
+    var listening = HubKeys.Listening(name: known?.name ?? "hub", addresses: known?.addresses ?? [])
+    if !address.isEmpty {
+      do throws(HubAddressError) {
+        listening.addresses = try address.map { text throws(HubAddressError) in try HubAddress(text) }
+      } catch {
+        fail("\(error)", 64)
+      }
+    }
+    listening.addresses = listening.addresses.flatMap(NetworkAddresses.concrete)
+    guard !listening.addresses.isEmpty else {
+      fail(
+        """
+        No hub with these keys has listened at a tcp:// address yet.
+        Start it:  bindhub serve --listen local --listen tcp://0.0.0.0:7877
+        Or name one:  bindhub invite \(name) --address …
+        """, 78)
+    }
+    let invitation = keyed { () throws(KeyError) in
+      try keys.invite(name, to: listening, lifetime: Int64(lifetime.milliseconds / 1_000), at: now)
+    }
+    print(invitation.line)
+    StandardStreams.complain(
+      """
+      Pass this line on to \(name) in confidence; it can be used once, until \(date(invitation.until)).
+      On the other machine:  bindpeer join        which asks for it.
+      The hub is reached at \(listening.addresses.map(\.description).joined(separator: ", ")).
+      """)
+  }
+}
+
+/// Makes a key a member's by hand.
+struct Admit: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a public key a member's, for machines that are set up by programs.",
+    discussion: "The other machine makes the key with `bindpeer trust`, which prints it.")
+
+  @Argument(help: "Name of the member.")
+  var name: String
+
+  @Argument(help: "Its public key: 40 characters.")
+  var key: String
+
+  @Option(name: .long, help: "What holds the key, for the list of members.")
+  var label = ""
+
+  @OptionGroup var choice: KeysChoice
+
+  func run() throws {
+    guard let publicKey = PublicKey(key) else {
+      fail("'\(PrintedText.escaped(key, limit: 80))' is not a public key: those have 40 characters", 64)
+    }
+    let (name, label) = (name, label.isEmpty ? "" : Names.fittingPeer(label))
+    choice.append { _ throws(MemberError) in .admit(name: name, key: publicKey, label: label, invitation: nil) }
+  }
+}
+
+/// Ends a membership, a key or an invitation.
+struct Revoke: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Revoke a member with all its keys, one key, or an invitation. A running hub ends its connections.",
+    discussion: "The hub acts within one heartbeat. What the member has read by then, it has read.")
+
+  @Argument(help: "Name of a member, a public key, or the id of an invitation, as `bindhub members` prints them.")
+  var target: String
+
+  @OptionGroup var choice: KeysChoice
+
+  func run() throws {
+    let target = target
+    choice.append { members throws(MemberError) in
+      if let key = PublicKey(target), members.keys[key] != nil { return .revokeKey(key) }
+      // A member may be called like the id of an invitation: the wider right goes first.
+      let isMember = members.keys.values.contains { $0.name == target }
+      if !isMember, members.invitations[target] != nil { return .withdraw(id: target) }
+      return .revoke(name: target)
+    }
+  }
+}
+
+extension KeysChoice {
+  /// Appends a decision to the file of members; ends the program if it cannot.
+  fileprivate func append(_ decide: (Members) throws(MemberError) -> MemberRecord.Decision) {
+    keyed { () throws(KeyError) in
+      _ = try keys.read()
+      var file = try MembersFile(at: keys.membersPath)
+      try file.append { members throws(MemberError) in MemberRecord(time: now, decision: try decide(members)) }
+    }
+  }
+}
+
+/// Lists the members.
+struct ListMembers: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "members", abstract: "List the members with their keys, and the open invitations.")
+
+  @Flag(name: .long, help: "Print JSON, one object per line.")
+  var json = false
+
+  @OptionGroup var choice: KeysChoice
+
+  func run() throws {
+    let members = keyed { () throws(KeyError) in try MembersFile(at: choice.keys.membersPath) }.members
+    let keys = members.keys.sorted { ($0.value.name, $0.value.since) < ($1.value.name, $1.value.since) }
+    for (key, detail) in keys {
+      print(
+        json
+          ? JSON.object([
+            .init("member", .string(detail.name)), .init("key", .string("\(key)")),
+            .init("label", .string(detail.label)), .init("since", .integer(detail.since)),
+          ]).text : "\(detail.name)  \(key)  since \(date(detail.since))  \(detail.label)")
+    }
+    for (id, invitation) in members.invitations.sorted(by: { $0.key < $1.key })
+    where invitation.usedBy == nil && invitation.until > now {
+      print(
+        json
+          ? JSON.object([
+            .init("invitation", .string(id)), .init("member", .string(invitation.name)),
+            .init("until", .integer(invitation.until)),
+          ]).text : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)")
+    }
+  }
+}
+
+/// Runs what reads or writes keys; ends the program with a sentence if it cannot.
+private func keyed<Value>(_ body: () throws(KeyError) -> Value) -> Value {
+  do throws(KeyError) { return try body() } catch { fail(error.description, error.exitCode) }
+}
+
+extension KeyError {
+  /// The exit code for scripts (EX_USAGE, EX_CANTCREAT, EX_IOERR, EX_CONFIG of sysexits).
+  fileprivate var exitCode: Int32 {
+    switch self {
+    case .badHubName, .noInvitation, .member(.badName): 64
+    case .member, .unknownHub: 1
+    case .exists: 73
+    case .unusable, .malformed: 74
+    case .missing, .exposed: 78
+    }
+  }
+}
+
+private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+/// A time in seconds since 1970, in UTC.
+private func date(_ seconds: Int64) -> String {
+  Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
+}
