@@ -1,5 +1,4 @@
 import BindingProtocol
-import Dispatch
 package import ZeroMQ
 
 /// Why an invitation did not make its bearer a member. The description names the cure.
@@ -38,7 +37,7 @@ extension Invitation {
   ///   - label: the machine that holds the key, in its own words.
   ///   - milliseconds: how long to wait at each address.
   /// - Returns: the member's name.
-  package func enrol(_ key: PublicKey, label: String, milliseconds: UInt64 = 5_000) throws(EnrolmentError) -> String {
+  package func enrol(_ key: PublicKey, label: String, milliseconds: Int = 5_000) throws(EnrolmentError) -> String {
     var problem: EnrolmentError?
     for address in addresses {
       let result: EnrolmentCall.Result
@@ -87,13 +86,13 @@ private final class EnrolmentCall {
     try socket.connect(address)
   }
 
-  func ask(_ enrolment: Enrolment, _ milliseconds: UInt64) throws(ZeroMQError) -> Result {
+  func ask(_ enrolment: Enrolment, _ milliseconds: Int) throws(ZeroMQError) -> Result {
     var poller = Poller()
     _ = poller.add(events)
     _ = poller.add(socket)
     var message = Message()
-    let deadline = EnrolmentCall.now + milliseconds
-    while EnrolmentCall.now < deadline {
+    let deadline = monotonicMilliseconds() + milliseconds
+    while monotonicMilliseconds() < deadline {
       while let event = try events.next() {
         switch event.change {
         case .handshakeSucceeded: _ = try socket.send(enrolment.frame)
@@ -110,6 +109,4 @@ private final class EnrolmentCall {
     }
     return .silent
   }
-
-  private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
 }

@@ -87,10 +87,7 @@ extension HubKeys {
       hub: listening.name, member: name, addresses: listening.addresses, hubKey: hub.publicKey,
       secret: oneTime.secretKey, until: now + lifetime)
     // Its id is not secret: the first letters of the public key, in letters that no shell reads.
-    let id = oneTime.publicKey.bytes.prefix(5).map { byte in
-      let text = String(byte, radix: 16)
-      return text.count == 1 ? "0" + text : text
-    }.joined()
+    let id = hexDigits(oneTime.publicKey.bytes.prefix(5))
     var file = try MembersFile(at: membersPath)
     try file.append { _ throws(MemberError) in
       MemberRecord(

@@ -22,13 +22,10 @@ package enum KeyFile {
   /// Reads a pair.
   /// - Throws: `KeyError` if the file is missing, exposed, torn, of the other kind or of a newer release.
   package static func read(_ kind: Kind, at path: String) throws(KeyError) -> KeyPair {
-    guard let bytes = try PrivateFile.read(path, isSecret: true) else { throw .missing(path: path, kind: kind) }
-    guard let json = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)), json["bindbus"] == "key" else {
-      throw .malformed(path: path, problem: "is not a complete file of keys")
-    }
-    guard json["version"]?.int64 == version else {
-      throw .malformed(path: path, problem: "is of another release")
-    }
+    guard
+      let json = try PrivateFile.readJSON(
+        "key", version, at: path, isSecret: true, otherwise: "is not a complete file of keys")
+    else { throw .missing(path: path, kind: kind) }
     guard json["of"]?.string == kind.rawValue else {
       throw .malformed(path: path, problem: "does not hold the key of a \(kind.rawValue)")
     }

@@ -19,12 +19,7 @@ package struct KnownHub: Hashable, Sendable {
   package static var directory: String { configuration + "/hubs" }
 
   /// The directory of all files of this user.
-  static var configuration: String {
-    let environment = ProcessInfo.processInfo.environment
-    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/bindbus" }
-    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
-    return home + "/.config/bindbus"
-  }
+  static var configuration: String { UserDirectory.base("XDG_CONFIG_HOME", else: ".config") + "/bindbus" }
 
   /// Makes a known hub.
   package init(name: String, addresses: [HubAddress], hubKey: PublicKey, keys: KeyPair) {
@@ -38,22 +33,15 @@ package struct KnownHub: Hashable, Sendable {
   /// - Throws: `KeyError`.
   package init(named name: String, in directory: String = KnownHub.directory) throws(KeyError) {
     let path = try Self.path(name, in: directory)
-    guard let bytes = try PrivateFile.read(path, isSecret: false) else {
-      throw .unknownHub(name: name, known: Self.names(in: directory))
-    }
-    guard let json = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)), json["bindbus"] == "hub" else {
-      throw .malformed(path: path, problem: "does not describe a hub")
-    }
-    guard json["version"]?.int64 == Self.version else {
-      throw .malformed(path: path, problem: "is of another release")
-    }
+    guard
+      let json = try PrivateFile.readJSON(
+        "hub", Self.version, at: path, isSecret: false, otherwise: "does not describe a hub")
+    else { throw .unknownHub(name: name, known: Self.names(in: directory)) }
     guard let hubKey = json["key"]?.string.flatMap({ PublicKey($0) }) else {
       throw .malformed(path: path, problem: "does not name the hub's key")
     }
     let texts = (json["addresses"]?.elements ?? []).map { $0.string ?? "" }
-    do throws(HubAddressError) {
-      addresses = try texts.map { text throws(HubAddressError) in try HubAddress(text) }
-    } catch {
+    do throws(HubAddressError) { addresses = try HubAddress.all(in: texts) } catch {
       throw .malformed(path: path, problem: "names an address that is none: '\(error.text)'")
     }
     guard !addresses.isEmpty else { throw .malformed(path: path, problem: "names no address") }
@@ -62,17 +50,15 @@ package struct KnownHub: Hashable, Sendable {
     keys = try KeyFile.read(.peer, at: Self.keyPath(name, in: directory))
   }
 
-  /// Writes down where a hub is and its key; the pair for it must be there already.
-  /// - Parameter replaces: whether an earlier description may be replaced.
+  /// Writes down where a hub is and its key, in place of what was known; the pair for it must be there already.
   package static func remember(
-    _ name: String, addresses: [HubAddress], hubKey: PublicKey, replaces: Bool = false,
-    in directory: String = KnownHub.directory
+    _ name: String, addresses: [HubAddress], hubKey: PublicKey, in directory: String = KnownHub.directory
   ) throws(KeyError) {
     let json = JSON.object([
       .init("bindbus", "hub"), .init("version", .integer(version)), .init("key", .string("\(hubKey)")),
       .init("addresses", .array(addresses.map { .string($0.description) })),
     ])
-    try PrivateFile.write(json.text + "\n", to: try path(name, in: directory), replaces: replaces)
+    try PrivateFile.write(json.text + "\n", to: try path(name, in: directory), replaces: true)
   }
 
   /// The pair of this user for a hub, made when it is first asked for.

@@ -99,10 +99,8 @@ package struct MembersFile: Sendable {
   /// - Returns: where the last whole line ends.
   @discardableResult
   private mutating func read(_ file: Int32) throws(KeyError) -> Int {
-    var info = stat()
-    guard fstat(file, &info) == 0 else { throw .unusable(path: path, problem: PrivateFile.lastProblem) }
-    guard info.st_uid == geteuid() else { throw .exposed(path: path, problem: "belongs to another user") }
-    guard info.st_mode & 0o022 == 0 else { throw .exposed(path: path, problem: "can be changed by other users") }
+    let info = try PrivateFile.status(of: file, path)
+    try PrivateFile.check(info, path, isSecret: false)
     let bytes = try PrivateFile.readAll(file, path)
     let end = (bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
     members = try Self.members(bytes[..<end], path)

@@ -1,3 +1,4 @@
+import BindingProtocol
 import Foundation
 
 /// A file that its owner alone may read. No reader ever sees half of one: it is written beside, synced and renamed.
@@ -15,8 +16,22 @@ enum PrivateFile {
       throw .unusable(path: path, problem: lastProblem)
     }
     defer { close(file) }
-    if isSecret { try checkSecret(file, path) }
+    if isSecret { try check(try status(of: file, path), path, isSecret: true) }
     return try readAll(file, path)
+  }
+
+  /// Reads a file of JSON that names its kind and version.
+  /// - Parameter problem: what is wrong with a file of another kind.
+  /// - Returns: nil if there is none.
+  static func readJSON(
+    _ kind: String, _ version: Int64, at path: String, isSecret: Bool, otherwise problem: String
+  ) throws(KeyError) -> JSON? {
+    guard let bytes = try read(path, isSecret: isSecret) else { return nil }
+    guard let json = try? JSON(parsing: String(decoding: bytes, as: UTF8.self)), json["bindbus"]?.string == kind else {
+      throw .malformed(path: path, problem: problem)
+    }
+    guard json["version"]?.int64 == version else { throw .malformed(path: path, problem: "is of another release") }
+    return json
   }
 
   /// Reads an open file from its beginning.
@@ -77,17 +92,24 @@ enum PrivateFile {
     }
     var info = stat()
     guard stat(path, &info) == 0 else { throw .unusable(path: path, problem: lastProblem) }
-    guard info.st_uid == geteuid() else { throw .exposed(path: path, problem: "belongs to another user") }
-    guard info.st_mode & 0o022 == 0 else { throw .exposed(path: path, problem: "can be changed by other users") }
+    try check(info, path, isSecret: false)
   }
 
   static var lastProblem: String { String(cString: strerror(errno)) }
 
-  private static func checkSecret(_ file: Int32, _ path: String) throws(KeyError) {
+  /// What the system knows of an open file.
+  static func status(of file: Int32, _ path: String) throws(KeyError) -> stat {
     var info = stat()
     guard fstat(file, &info) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+    return info
+  }
+
+  /// - Throws: `KeyError.exposed` if other users can change what is there, or read it where it is secret.
+  static func check(_ info: stat, _ path: String, isSecret: Bool) throws(KeyError) {
     guard info.st_uid == geteuid() else { throw .exposed(path: path, problem: "belongs to another user") }
-    guard info.st_mode & 0o077 == 0 else { throw .exposed(path: path, problem: "can be read by other users") }
+    guard info.st_mode & (isSecret ? 0o077 : 0o022) == 0 else {
+      throw .exposed(path: path, problem: isSecret ? "can be read by other users" : "can be changed by other users")
+    }
   }
 
   private static func syncDirectory(of path: String) throws(KeyError) {

@@ -191,7 +191,8 @@ extension Readiness {
   }
 }
 
-private func monotonicMilliseconds() -> Int {
+/// Milliseconds of a clock that never goes back.
+package func monotonicMilliseconds() -> Int {
   var now = timespec()
   clock_gettime(CLOCK_MONOTONIC, &now)
   return Int(now.tv_sec) * 1_000 + Int(now.tv_nsec) / 1_000_000

@@ -83,7 +83,7 @@ struct Invite: ParsableCommand {
     var listening = HubKeys.Listening(name: known?.name ?? "hub", addresses: known?.addresses ?? [])
     if !address.isEmpty {
       do throws(HubAddressError) {
-        listening.addresses = try address.map { text throws(HubAddressError) in try HubAddress(text) }
+        listening.addresses = try HubAddress.all(in: address)
       } catch {
         fail("\(error)", 64)
       }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingKeys
 import BindingProtocol
 import BindingStore
 import Foundation
@@ -44,22 +45,13 @@ struct StoreChoice: ParsableArguments {
   static func webKeyPath(of store: String) -> String { store + ".web" }
 
   /// The directory for this user's permanent data (the XDG base directories).
-  private static var userData: String {
-    let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
-    return (named.hasPrefix("/") ? named : homeDirectory + "/.local/share") + "/bindhub"
-  }
-}
-
-/// This user's home: `HOME`, as in every shell, else the one that the system knows.
-private var homeDirectory: String {
-  let named = ProcessInfo.processInfo.environment["HOME"] ?? ""
-  return named.hasPrefix("/") ? named : NSHomeDirectory()
+  private static var userData: String { UserDirectory.base("XDG_DATA_HOME", else: ".local/share") + "/bindhub" }
 }
 
 /// Makes a typed path absolute: the hub that receives it may run in another directory.
 func absolutePath(_ path: String) -> String {
   let isAtHome = path == "~" || path.hasPrefix("~/")
-  let full = isAtHome ? homeDirectory + path.dropFirst() : (path as NSString).expandingTildeInPath
+  let full = isAtHome ? UserDirectory.home + path.dropFirst() : (path as NSString).expandingTildeInPath
   return (full.hasPrefix("/") ? full as NSString : "\(FileManager.default.currentDirectoryPath)/\(full)" as NSString)
     .standardizingPath
 }

@@ -36,7 +36,7 @@ struct JoinHub: ParsableCommand {
       } catch {
         throw Failure(error)
       }
-      try KnownHub.remember(name, addresses: invitation.addresses, hubKey: invitation.hubKey, replaces: true)
+      try KnownHub.remember(name, addresses: invitation.addresses, hubKey: invitation.hubKey)
       Terminal.print("\(name)")
       Terminal.complain("This user is \(member) at the hub \(name). Try:  bindpeer --hub \(name) ls")
     }
@@ -93,7 +93,7 @@ struct TrustHub: ParsableCommand {
       }
       var addresses: [HubAddress] = []
       do throws(HubAddressError) {
-        addresses = try address.map { text throws(HubAddressError) in try HubAddress(text) }
+        addresses = try HubAddress.all(in: address)
       } catch {
         throw Failure(.usage, "\(error)")
       }
@@ -102,7 +102,7 @@ struct TrustHub: ParsableCommand {
       guard !addresses.isEmpty else {
         throw Failure(.usage, "Where is the hub \(name)? Say it:  bindpeer trust \(name) KEY --address tcp://HOST:PORT")
       }
-      try KnownHub.remember(name, addresses: addresses, hubKey: hubKey, replaces: true)
+      try KnownHub.remember(name, addresses: addresses, hubKey: hubKey)
       Terminal.print("\(keys.publicKey)")
     }
   }

@@ -40,25 +40,20 @@ struct ConnectionQuota: ~Copyable {
 
   /// Handles all that have opened and closed by now.
   mutating func drain() {
-    while let event = try? request.next() { handle(event.change) }
-    while let event = try? publish.next() {
-      handle(event.change)
-      switch event.change {
-      case .accepted(let descriptor):
-        accepted += 1
-        openPublish[descriptor] = accepted
-      case .disconnected(let descriptor), .closed(let descriptor): openPublish[descriptor] = nil
-      default: break
-      }
-    }
+    while let event = try? request.next() { handle(event.change, isPublish: false) }
+    while let event = try? publish.next() { handle(event.change, isPublish: true) }
   }
 
-  private mutating func handle(_ change: SocketEvent.Change) {
+  private mutating func handle(_ change: SocketEvent.Change, isPublish: Bool) {
     switch change {
     case .accepted(let descriptor):
       open.insert(descriptor)
+      accepted += 1
+      if isPublish { openPublish[descriptor] = accepted }
       if open.count > limit, ConnectionCut.shutdownConnection(fileDescriptor: descriptor) { refused += 1 }
-    case .disconnected(let descriptor), .closed(let descriptor): open.remove(descriptor)
+    case .disconnected(let descriptor), .closed(let descriptor):
+      open.remove(descriptor)
+      if isPublish { openPublish[descriptor] = nil }
     default: break
     }
   }

@@ -34,10 +34,9 @@ struct HubSockets: ~Copyable {
   init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
     // One I/O thread: the guards require it.
     let context = try Context(ioThreads: 1, maximumSockets: 16)
-    let authenticator =
-      if let admissions = security?.admissions { try Authenticator(in: context) { admissions.decide($0) } } else {
-        Authenticator?.none
-      }
+    let authenticator = try (security?.admissions).map { admissions throws(ZeroMQError) in
+      try Authenticator(in: context) { admissions.decide($0) }
+    }
     let extra = security == nil ? 0 : HubSockets.encryptionBytes
     let router = try Socket(.router, in: context)
     let xpub = try Socket(.xpub, in: context)

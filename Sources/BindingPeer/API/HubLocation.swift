@@ -49,31 +49,22 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
 
   /// The addresses to try, in order; empty for a hub in the same process.
   /// - Throws: `PeerError` if there is none, or the hub is not known.
-  package func addresses() throws(PeerError) -> [HubAddress] {
-    if case .inProcess = place { [] } else { try route().addresses }
-  }
+  package func addresses() throws(PeerError) -> [HubAddress] { try route().addresses }
 
   private func route() throws(PeerError) -> HubRoute {
-    if let name = hubName { return try HubRoute(named: name) }
-    do throws(HubAddressError) {
-      switch place {
-      case .environment: return HubRoute(addresses: try HubAddress.fromEnvironment())
-      case .text(let text): return HubRoute(addresses: try HubAddress.list(text))
-      case .addresses(let given): return HubRoute(addresses: given.isEmpty ? try HubAddress.list("") : given)
-      case .named, .inProcess: return HubRoute(addresses: [])
-      }
-    } catch {
-      throw .address(error)
+    switch place {
+    case .inProcess: HubRoute(addresses: [])
+    case .named(let name): try HubRoute(named: name)
+    case .text(let text): try HubLocation.route(text)
+    case .environment: try HubAddress.namedInEnvironment.map(HubLocation.route) ?? HubRoute(addresses: [.userDefault])
+    case .addresses(let given): given.isEmpty ? try HubLocation.route("") : HubRoute(addresses: given)
     }
   }
 
-  /// The name of the hub, if this says where it is by its name.
-  private var hubName: String? {
-    switch place {
-    case .named(let name): name
-    case .text(let text): HubLocation.isName(text) ? text : nil
-    case .environment: HubAddress.namedInEnvironment.flatMap { HubLocation.isName($0) ? $0 : nil }
-    case .addresses, .inProcess: nil
+  private static func route(_ text: String) throws(PeerError) -> HubRoute {
+    if isName(text) { return try HubRoute(named: text) }
+    do throws(HubAddressError) { return HubRoute(addresses: try HubAddress.list(text)) } catch {
+      throw .address(error)
     }
   }
 

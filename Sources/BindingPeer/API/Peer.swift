@@ -33,8 +33,7 @@ public final class Peer: Sendable {
     name: String? = nil, hub: HubLocation = .default, configuration: Configuration = Configuration(),
     logger: Logger = Logger(label: "bindpeer")
   ) throws(PeerError) {
-    let makeLink: @Sendable () -> any PeerLink
-    makeLink = try hub.linkFactory()
+    let makeLink = try hub.linkFactory()
     do throws(OutboxError) {
       try self.init(
         name: name, file: try configuration.outbox.open(), options: SessionOptions(configuration), log: logger,

@@ -96,7 +96,12 @@ extension HubAddress {
   package static func list(_ text: String) throws(HubAddressError) -> [HubAddress] {
     let parts = text.split(separator: ",")
     guard !parts.isEmpty else { throw HubAddressError(text: text) }
-    return try parts.map { part throws(HubAddressError) in try HubAddress(String(part)) }
+    return try all(in: parts.map(String.init))
+  }
+
+  /// The addresses that texts name, one each.
+  package static func all(in texts: [String]) throws(HubAddressError) -> [HubAddress] {
+    try texts.map { text throws(HubAddressError) in try HubAddress(text) }
   }
 
   private static func environment(_ name: String) -> String? {

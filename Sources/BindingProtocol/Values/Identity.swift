@@ -108,6 +108,11 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   public var shownName: String { PrintedText.escaped(name) }
 }
 
+/// Two lower-case hexadecimal digits for each byte.
+package func hexDigits(_ bytes: some Sequence<UInt8>) -> String {
+  bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+}
+
 /// Sixteen lower-case hexadecimal digits, the highest first.
 func hexDigits(_ number: UInt64) -> String {
   let digits = String(number, radix: 16)

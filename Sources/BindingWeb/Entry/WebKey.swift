@@ -77,9 +77,7 @@ struct WebKey: Sendable, Hashable {
     let key = Array(token.utf8) + [UInt8](repeating: 0, count: 64 - token.utf8.count)
     let message = "bindbus \(purpose) 1\0" + parts.joined(separator: "\0")
     let inner = SHA256.digest(key.map { $0 ^ 0x36 } + Array(message.utf8))
-    return SHA256.digest(key.map { $0 ^ 0x5C } + inner).map { byte in
-      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }.joined()
+    return hexDigits(SHA256.digest(key.map { $0 ^ 0x5C } + inner))
   }
 
   /// `words` times 32 random bits of the system, in hexadecimal digits.
