@@ -74,11 +74,12 @@ package struct HubKeys: Hashable, Sendable {
 extension HubKeys {
   /// Invites somebody: draws a one-time key and appends the invitation to the file of members.
   /// - Parameters:
+  ///   - role: what it may, unless the file of rights names it.
   ///   - lifetime: how long it may be used, in seconds.
   ///   - now: seconds since 1970.
   /// - Throws: `KeyError` if the name is none, or the files cannot be used.
   package func invite(
-    _ name: String, to listening: Listening, lifetime: Int64, at now: Int64
+    _ name: String, as role: String? = nil, to listening: Listening, lifetime: Int64, at now: Int64
   ) throws(KeyError) -> Invitation {
     let hub = try read()
     let oneTime: KeyPair
@@ -90,8 +91,9 @@ extension HubKeys {
     let id = hexDigits(oneTime.publicKey.bytes.prefix(5))
     var file = try MembersFile(at: membersPath)
     try file.append { _ throws(MemberError) in
-      MemberRecord(
-        time: now, decision: .invite(id: id, name: name, oneTimeKey: oneTime.publicKey, until: invitation.until))
+      let invite = MemberRecord.Decision.invite(
+        id: id, name: name, oneTimeKey: oneTime.publicKey, until: invitation.until, role: role)
+      return MemberRecord(time: now, decision: invite)
     }
     return invitation
   }

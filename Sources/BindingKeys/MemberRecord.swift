@@ -11,11 +11,12 @@ package struct MemberRecord: Hashable, Sendable {
   /// A decision about keys.
   package enum Decision: Hashable, Sendable {
     /// The holder of a one-time key may enrol a key of its own under that name, until a time in seconds since 1970.
-    case invite(id: String, name: String, oneTimeKey: PublicKey, until: Int64)
+    /// `role`: what the member may, unless the file of rights names it.
+    case invite(id: String, name: String, oneTimeKey: PublicKey, until: Int64, role: String? = nil)
     /// An invitation ends unused.
     case withdraw(id: String)
     /// A key belongs to a member. `invitation`: the one that it came by.
-    case admit(name: String, key: PublicKey, label: String, invitation: String?)
+    case admit(name: String, key: PublicKey, label: String, invitation: String?, role: String? = nil)
     /// A key is a member's no longer.
     case revokeKey(PublicKey)
     /// None of a member's keys and invitations is valid any longer.
@@ -37,6 +38,8 @@ extension MemberRecord {
     self.init(time: time, decision: decision)
   }
 
+  fileprivate static func role(_ role: String?) -> [JSON.Member] { role.map { [.init("role", .string($0))] } ?? [] }
+
   /// The line, without its end.
   package var json: JSON { .object([.init("t", .integer(time))] + decision.members) }
 }
@@ -46,15 +49,16 @@ extension MemberRecord.Decision {
     let decision: Self?
     let (name, id) = (json["name"]?.string, json["id"]?.string)
     let key = json["key"]?.string.flatMap { PublicKey($0) }
+    let role = json["role"]?.string
     switch json["e"]?.string {
     case "invite":
       guard let id, let name, let key, let until = json["until"]?.int64 else { return nil }
-      decision = .invite(id: id, name: name, oneTimeKey: key, until: until)
+      decision = .invite(id: id, name: name, oneTimeKey: key, until: until, role: role)
     case "withdraw": decision = id.map { .withdraw(id: $0) }
     case "admit":
       guard let name, let key else { return nil }
       decision = .admit(
-        name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string)
+        name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string, role: role)
     case "revoke": decision = name.map { .revoke(name: $0) }
     case "revoke-key": decision = key.map { .revokeKey($0) }
     default: decision = nil
@@ -65,17 +69,17 @@ extension MemberRecord.Decision {
 
   var members: [JSON.Member] {
     switch self {
-    case .invite(let id, let name, let key, let until):
+    case .invite(let id, let name, let key, let until, let role):
       [
         .init("e", "invite"), .init("id", .string(id)), .init("name", .string(name)),
         .init("key", .string("\(key)")), .init("until", .integer(until)),
-      ]
+      ] + MemberRecord.role(role)
     case .withdraw(let id): [.init("e", "withdraw"), .init("id", .string(id))]
-    case .admit(let name, let key, let label, let invitation):
+    case .admit(let name, let key, let label, let invitation, let role):
       [
         .init("e", "admit"), .init("name", .string(name)), .init("key", .string("\(key)")),
         .init("label", .string(label)),
-      ] + (invitation.map { [.init("invitation", .string($0))] } ?? [])
+      ] + (invitation.map { [.init("invitation", .string($0))] } ?? []) + MemberRecord.role(role)
     case .revokeKey(let key): [.init("e", "revoke-key"), .init("key", .string("\(key)"))]
     case .revoke(let name): [.init("e", "revoke"), .init("name", .string(name))]
     }

@@ -14,6 +14,8 @@ package struct Members: Hashable, Sendable {
     package var since: Int64
     /// The invitation that it came by; nil: it was admitted by hand.
     package var invitation: String?
+    /// What it may, unless the file of rights names the member.
+    package var role: String?
   }
 
   /// An invitation that has not been withdrawn.
@@ -24,6 +26,8 @@ package struct Members: Hashable, Sendable {
     package var until: Int64
     /// The key that was enrolled with it.
     package var usedBy: PublicKey?
+    /// The role that it gives.
+    package var role: String?
   }
 
   /// What a key is to a hub.
@@ -72,29 +76,32 @@ package struct Members: Hashable, Sendable {
     guard invitation.usedBy == nil else { throw .used(id: id) }
     guard now < invitation.until else { throw .expired(id: id, until: invitation.until) }
     return MemberRecord(
-      time: now, decision: .admit(name: invitation.name, key: key, label: label, invitation: id))
+      time: now,
+      decision: .admit(name: invitation.name, key: key, label: label, invitation: id, role: invitation.role))
   }
 
   /// Takes a decision into account.
   /// - Throws: `MemberError` if it contradicts an earlier one; nothing has changed then.
   package mutating func apply(_ record: MemberRecord) throws(MemberError) {
     switch record.decision {
-    case .invite(let id, let name, let key, let until):
+    case .invite(let id, let name, let key, let until, let role):
       try Self.checkName(name)
+      if let role { try Self.checkName(role) }
       guard invitations[id] == nil else { throw .duplicate(id: id) }
       try checkUnused(key)
       try checkRoom()
-      invitations[id] = Invitation(name: name, oneTimeKey: key, until: until)
+      invitations[id] = Invitation(name: name, oneTimeKey: key, until: until, role: role)
       invitationOfKey[key] = id
     case .withdraw(let id):
       guard let invitation = invitations.removeValue(forKey: id) else { throw .noInvitation(id: id) }
       invitationOfKey[invitation.oneTimeKey] = nil
-    case .admit(let name, let key, let label, let invitation):
+    case .admit(let name, let key, let label, let invitation, let role):
       try Self.checkName(name)
+      if let role { try Self.checkName(role) }
       try checkUnused(key)
       try checkRoom()
       if let invitation { try use(invitation, for: key, of: name) }
-      keys[key] = Key(name: name, label: label, since: record.time, invitation: invitation)
+      keys[key] = Key(name: name, label: label, since: record.time, invitation: invitation, role: role)
     case .revokeKey(let key):
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)

@@ -16,7 +16,7 @@ enum PrivateFile {
       throw .unusable(path: path, problem: lastProblem)
     }
     defer { close(file) }
-    if isSecret { try check(try status(of: file, path), path, isSecret: true) }
+    try check(try status(of: file, path), path, isSecret: isSecret)
     return try readAll(file, path)
   }
 

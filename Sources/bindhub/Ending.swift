@@ -84,8 +84,8 @@ struct StopSignals {
   }
 
   /// Requests the end when a signal arrives: exit code 0 for SIGTERM, 130 for SIGINT. SIGHUP ends the process only
-  /// if its terminal has closed; otherwise it means to reload configuration files, of which there are none.
-  func forward(to ending: Ending, _ log: Logger) {
+  /// if its terminal has closed; otherwise it asks to reload the rights.
+  func forward(to ending: Ending, _ log: Logger, reload: @escaping @Sendable () -> Void) {
     let (signals, terminal) = (signals, terminal)
     Thread.detachNewThread {
       var signals = signals
@@ -93,7 +93,8 @@ struct StopSignals {
         var number: Int32 = 0
         guard sigwait(&signals, &number) == 0 else { continue }
         if number == SIGHUP, !StopSignals.isGone(terminal) {
-          log.info("nothing to reload", metadata: ["signal": "SIGHUP"])
+          log.info("reloading the rights", metadata: ["signal": "SIGHUP"])
+          reload()
           continue
         }
         let code: Int32 = number == SIGINT ? 130 : 0

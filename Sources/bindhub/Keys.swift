@@ -30,7 +30,7 @@ struct Keys: ParsableCommand {
       let keys = choice.keys
       let pair = keyed { () throws(KeyError) in try keys.create() }
       print("\(pair.publicKey)")
-      let option = choice.directory.map { " --keys \($0)" } ?? ""
+      let option = choice.option
       StandardStreams.complain(
         """
         The hub's keys are in \(keys.directory).
@@ -62,6 +62,9 @@ struct Invite: ParsableCommand {
 
   @Argument(help: "Name of the member: letters, digits, dots, dashes and underscores.")
   var name: String
+
+  @Option(name: .long, help: "Role in access.json, for a name that the file does not list.")
+  var role: String?
 
   @Option(name: .customLong("for"), help: "How long the line can be used, such as 30m, 24h or 7d.")
   var lifetime = TimeSpan(seconds: 24 * 3_600)
@@ -97,8 +100,9 @@ struct Invite: ParsableCommand {
         Or name one:  bindhub invite \(name) --address …
         """, 78)
     }
+    choice.checkRole(role)
     let invitation = keyed { () throws(KeyError) in
-      try keys.invite(name, to: listening, lifetime: Int64(lifetime.milliseconds / 1_000), at: now)
+      try keys.invite(name, as: role, to: listening, lifetime: Int64(lifetime.milliseconds / 1_000), at: now)
     }
     print(invitation.line)
     StandardStreams.complain(
@@ -125,14 +129,20 @@ struct Admit: ParsableCommand {
   @Option(name: .long, help: "What holds the key, for the list of members.")
   var label = ""
 
+  @Option(name: .long, help: "Role in access.json, for a name that the file does not list.")
+  var role: String?
+
   @OptionGroup var choice: KeysChoice
 
   func run() throws {
     guard let publicKey = PublicKey(key) else {
       fail("'\(PrintedText.escaped(key, limit: 80))' is not a public key: those have 40 characters", 64)
     }
-    let (name, label) = (name, label.isEmpty ? "" : Names.fittingPeer(label))
-    choice.append { _ throws(MemberError) in .admit(name: name, key: publicKey, label: label, invitation: nil) }
+    choice.checkRole(role)
+    let (name, label, role) = (name, label.isEmpty ? "" : Names.fittingPeer(label), role)
+    choice.append { _ throws(MemberError) in
+      .admit(name: name, key: publicKey, label: label, invitation: nil, role: role)
+    }
   }
 }
 
@@ -189,7 +199,9 @@ struct ListMembers: ParsableCommand {
           ? JSON.object([
             .init("member", .string(detail.name)), .init("key", .string("\(key)")),
             .init("label", .string(detail.label)), .init("since", .integer(detail.since)),
-          ]).text : "\(detail.name)  \(key)  since \(date(detail.since))  \(detail.label)")
+            .init("role", detail.role.map { .string($0) } ?? .null),
+          ]).text
+          : "\(detail.name)  \(key)  since \(date(detail.since))  \(detail.label)\(words(detail.role))")
     }
     for (id, invitation) in members.invitations.sorted(by: { $0.key < $1.key })
     where invitation.usedBy == nil && invitation.until > now {
@@ -198,13 +210,17 @@ struct ListMembers: ParsableCommand {
           ? JSON.object([
             .init("invitation", .string(id)), .init("member", .string(invitation.name)),
             .init("until", .integer(invitation.until)),
-          ]).text : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)")
+            .init("role", invitation.role.map { .string($0) } ?? .null),
+          ]).text
+          : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)\(words(invitation.role))")
     }
   }
+
+  private func words(_ role: String?) -> String { role.map { "  role \($0)" } ?? "" }
 }
 
 /// Runs what reads or writes keys; ends the program with a sentence if it cannot.
-private func keyed<Value>(_ body: () throws(KeyError) -> Value) -> Value {
+func keyed<Value>(_ body: () throws(KeyError) -> Value) -> Value {
   do throws(KeyError) { return try body() } catch { fail(error.description, error.exitCode) }
 }
 

@@ -106,7 +106,12 @@ struct Serve: ParsableCommand {
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
-    signals.forward(to: ending, log)
+    let keys = configuration.keys.map(HubKeys.init(in:))
+    signals.forward(to: ending, log) { _ = try? keys?.requestAccess() }
+    if insecure, keysChoice.keys.haveAccess {
+      log.warning(
+        "the rights do not count", metadata: ["file": "\(keysChoice.keys.accessPath)", "because": "--insecure"])
+    }
     do throws(HubError) {
       OpenFiles.raise()
       let hub = try Hub(configuration: configuration, logger: log)
@@ -143,7 +148,9 @@ struct Serve: ParsableCommand {
     guard !insecure else { return nil }
     let keys = keysChoice.keys
     guard keysChoice.directory == nil else { return keys.directory }
-    return addresses.contains { $0.transport == .tcp } && keys.exist ? keys.directory : nil
+    // Rights count over ipc too.
+    guard keys.exist, addresses.contains(where: { $0.transport == .tcp }) || keys.haveAccess else { return nil }
+    return keys.directory
   }
 
   /// Serves pages. If they cannot be served the hub does not run either.

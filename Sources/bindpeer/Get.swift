@@ -181,7 +181,9 @@ struct ModelReader {
 
 extension Failure {
   /// The hub refuses to let this peer join a model.
-  init(_ refusal: JoinRefusal) { self.init(.conflict, "refused: \(refusal)") }
+  init(_ refusal: JoinRefusal) {
+    self.init(refusal.code == .notPermitted ? .notPermitted : .conflict, "refused: \(refusal)")
+  }
 
   static func late(_ what: String, timeout: TimeSpan) -> Failure {
     Failure(.timedOut, "\(what) did not arrive within \(timeout.milliseconds) ms. Try a longer --timeout.")

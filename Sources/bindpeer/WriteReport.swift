@@ -68,7 +68,8 @@ struct WriteReport {
         \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
         To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
         """)
-    case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
+    case .refused(let refusal):
+      throw Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))
     case .superseded, .expired: throw Failure(.conflict, outcome.explanation(of: model.id))
     // The write may have been applied.
     case .unknown:

@@ -14,10 +14,12 @@ final class KeyedHub {
   let publicKey: PublicKey
   let hub: Hub
 
-  init() throws {
+  /// - Parameter access: the file of rights.
+  init(access: String? = nil) throws {
     folder = NSTemporaryDirectory() + "keyed-\(UInt32.random(in: 0 ... .max))"
     keys = HubKeys(in: folder)
     publicKey = try keys.create().publicKey
+    if let access { try keys.createAccess(access) }
     var configuration = Hub.Configuration()
     configuration.name = "shop"
     configuration.listen = [try HubAddress("ipc://\(folder)/s"), HubAddress(tcp: "127.0.0.1", port: 0)]
@@ -99,6 +101,8 @@ final class Caller {
   let dealer: Socket
   let sub: Socket
   private(set) var publish = ""
+  /// The hub's start, once it has welcomed the session.
+  private var start: StartNumber = 0
   private var dealerEvents: SocketEvents
   private var subEvents: SocketEvents
   private var message = Message()
@@ -118,7 +122,7 @@ final class Caller {
     try dealer.connect(address.description)
   }
 
-  func send(_ message: PeerMessage) throws { try send(message.encode(session: session, start: 0)) }
+  func send(_ message: PeerMessage) throws { try send(message.encode(session: session, start: start)) }
 
   func send(_ frame: [UInt8]) throws {
     try #require(try dealer.wait(for: .writable, timeoutMilliseconds: 20_000))
@@ -141,10 +145,19 @@ final class Caller {
     return message.withBytes { Array($0) }
   }
 
-  func hello() throws {
+  /// The next message of the request connection.
+  func next() throws -> HubMessage {
+    guard let frame = try frame() else { throw Silence() }
+    return try HubMessage.decode(frame).message
+  }
+
+  /// - Parameter subscribing: whether to open the publish connection too.
+  func hello(subscribing: Bool = true) throws {
     try send(.hello(Hello(identity: Identity(secret: .random(), name: "caller"))))
     let answer = try HubMessage.decode(try #require(try frame()))
     guard case .welcome(let welcome) = answer.message else { throw Silence() }
+    start = answer.header.start
+    guard subscribing else { return }
     publish = try #require(address.publishEndpoint(among: welcome.endpoints))
     try sub.connect(publish)
     _ = try subEvents.first { $0 == .handshakeSucceeded }

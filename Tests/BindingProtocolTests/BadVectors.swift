@@ -181,7 +181,7 @@ enum BadVectors {
       toPeer("ask-flags", patched(good("ask"), 25, 1), "no bit has a meaning"),
       toPeer("ask-without-model", patched(good("ask"), 3, 0), "a model's topic is from 0x01000001 on"),
       toPeer("welcome-durability", patched(good("welcome"), 35, 3), "durabilities are 0, 1 and 2"),
-      toPeer("error-code", patched(good("error"), 17, 14), "codes are 1 to 13"),
+      toPeer("error-code", patched(good("error"), 17, 15), "codes are 1 to 14"),
       toPeer(
         "status-report-without-value", Array(good("status-report").prefix(17)) + [0xFF, 0xFF, 0xFF, 0xFF],
         "a report has a value"),

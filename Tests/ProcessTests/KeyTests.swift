@@ -5,181 +5,150 @@ import Testing
 /// Two users of different machines: each has a configuration folder of its own, and they share a network only.
 @Suite("Keys and invitations, between processes", .serialized)
 struct KeyTests {
-  private let bench: Bench
+  private let users: KeyedUsers
 
-  init() throws { bench = try Bench() }
-
-  private func run(_ program: String, _ arguments: [String], as user: String) throws -> (code: Int32?, output: String) {
-    let running = try start(program, arguments, as: user)
-    let code = running.end()
-    return (code, running.output.joined(separator: "\n"))
-  }
-
-  private func start(_ program: String, _ arguments: [String], as user: String) throws -> RunningProcess {
-    try RunningProcess(
-      Bench.program(program), arguments, folder: bench.folder,
-      variables: ["XDG_CONFIG_HOME": configuration(user), "BINDPEER_HUB": ""])
-  }
-
-  private func configuration(_ user: String) -> String { bench.folder.appendingPathComponent(user).path }
-
-  /// Starts a hub with keys on a free port.
-  private func startHub() throws -> RunningProcess {
-    let made = try run("bindhub", ["keys", "init"], as: "host")
-    try #require(made.code == 0, "\(made.output)")
-    let hub = try start(
-      "bindhub", ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory", "--name", "shop"], as: "host")
-    try #require(hub.line { $0.hasPrefix("listening tcp://") } != nil, "\(hub.output)")
-    return hub
-  }
-
-  /// Invites a member, and returns the file with the line.
-  private func invite(_ name: String, _ options: [String] = []) throws -> String {
-    let invited = try run("bindhub", ["invite", name] + options, as: "host")
-    let line = invited.output.split(separator: "\n").first { $0.hasPrefix("bindbus1:") }
-    let file = bench.folder.appendingPathComponent("invitation-\(name)")
-    try Data("\(try #require(line, "\(invited.output)"))\n".utf8).write(to: file)
-    return file.path
-  }
+  init() throws { users = try KeyedUsers() }
 
   @Test("an invited user joins with one command, and reaches the hub by its name from then on")
   func journey() throws {
-    let hub = try startHub()
-    let file = try invite("anna")
-    let joined = try run("bindpeer", ["join", file], as: "guest")
+    let hub = try users.startHub()
+    let file = try users.invite("anna")
+    let joined = try users.run("bindpeer", ["join", file], as: "guest")
     #expect(joined.code == 0 && joined.output.contains("This user is anna at the hub shop"), "\(joined.output)")
-    #expect(try run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.5"], as: "guest").code == 0)
-    let read = try run("bindpeer", ["--hub", "shop", "get", "lamp.level", "--raw"], as: "guest")
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.5"], as: "guest").code == 0)
+    let read = try users.run("bindpeer", ["--hub", "shop", "get", "lamp.level", "--raw"], as: "guest")
     #expect(read.output == "0.5")
-    let members = try run("bindhub", ["members"], as: "host")
+    let members = try users.run("bindhub", ["members"], as: "host")
     #expect(members.output.hasPrefix("anna  "), "\(members.output)")
     withExtendedLifetime(hub) {}
   }
 
   @Test("a revoked member's watch loses the hub, and its next command says why")
   func revoked() throws {
-    let hub = try startHub()
-    #expect(try run("bindpeer", ["join", try invite("anna")], as: "guest").code == 0)
-    #expect(try run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.5"], as: "guest").code == 0)
-    let watch = try start("bindpeer", ["--hub", "shop", "watch", "lamp"], as: "guest")
+    let hub = try users.startHub()
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.5"], as: "guest").code == 0)
+    let watch = try users.start("bindpeer", ["--hub", "shop", "watch", "lamp"], as: "guest")
     try #require(watch.line { $0.contains("0.5") } != nil, "\(watch.output)")
-    #expect(try run("bindhub", ["revoke", "anna"], as: "host").code == 0)
+    #expect(try users.run("bindhub", ["revoke", "anna"], as: "host").code == 0)
     #expect(watch.line { $0.contains("does not answer") } != nil, "\(watch.output)")
-    let refused = try run("bindpeer", ["--hub", "shop", "--timeout", "5s", "get", "lamp"], as: "guest")
+    let refused = try users.run("bindpeer", ["--hub", "shop", "--timeout", "5s", "get", "lamp"], as: "guest")
     #expect(refused.code == 69 && refused.output.contains("the hub does not know this key"), "\(refused.output)")
     withExtendedLifetime(hub) {}
   }
 
   @Test("an invitation is used once, expires, and is none when part of it is missing")
   func badInvitations() throws {
-    let hub = try startHub()
-    let file = try invite("anna")
-    #expect(try run("bindpeer", ["join", file], as: "guest").code == 0)
-    let used = try run("bindpeer", ["join", file], as: "other")
+    let hub = try users.startHub()
+    let file = try users.invite("anna")
+    #expect(try users.run("bindpeer", ["join", file], as: "guest").code == 0)
+    let used = try users.run("bindpeer", ["join", file], as: "other")
     #expect(used.code == 77 && used.output.contains("has been used"), "\(used.output)")
-    let short = try invite("ben", ["--for", "1s"])
+    let short = try users.invite("ben", ["--for", "1s"])
     let end = Date(timeIntervalSinceNow: 20)
-    var late = try run("bindpeer", ["join", short], as: "late-0")
+    var late = try users.run("bindpeer", ["join", short], as: "late-0")
     var number = 0
     // Who comes in time enrols one key; the next one meets a used or an expired invitation.
     while late.code == 0, Date() < end {
       number += 1
-      late = try run("bindpeer", ["join", short], as: "late-\(number)")
+      late = try users.run("bindpeer", ["join", short], as: "late-\(number)")
     }
     #expect(late.code == 77, "\(late.output)")
-    let half = bench.folder.appendingPathComponent("half")
+    let half = users.bench.folder.appendingPathComponent("half")
     try Data(try Data(contentsOf: URL(fileURLWithPath: file)).dropLast(9)).write(to: half)
-    let torn = try run("bindpeer", ["join", half.path], as: "other")
+    let torn = try users.run("bindpeer", ["join", half.path], as: "other")
     #expect(torn.code == 78 && torn.output.contains("part of it is missing"), "\(torn.output)")
     withExtendedLifetime(hub) {}
   }
 
   @Test("an invitation on the command line is refused with 64, because other users can read it there")
   func argument() throws {
-    let found = try run("bindpeer", ["join", "bindbus1:AAAA"], as: "guest")
+    let found = try users.run("bindpeer", ["join", "bindbus1:AAAA"], as: "guest")
     #expect(found.code == 64 && found.output.contains("every user of this machine"), "\(found.output)")
   }
 
   @Test("no secret is in the arguments, the output or a file that others can read")
   func secrets() throws {
-    let hub = try startHub()
-    #expect(try run("bindpeer", ["join", try invite("anna")], as: "guest").code == 0)
+    let hub = try users.startHub()
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest").code == 0)
     for path in ["host/bindbus/hub/hub.key", "guest/bindbus/hubs/shop.key"] {
-      let file = bench.folder.appendingPathComponent(path).path
+      let file = users.bench.folder.appendingPathComponent(path).path
       let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
       #expect(mode == 0o600, "\(path)")
     }
-    let file = bench.folder.appendingPathComponent("guest/bindbus/hubs/shop.key").path
+    let file = users.bench.folder.appendingPathComponent("guest/bindbus/hubs/shop.key").path
     chmod(file, 0o644)
-    let found = try run("bindpeer", ["--hub", "shop", "get", "lamp"], as: "guest")
+    let found = try users.run("bindpeer", ["--hub", "shop", "get", "lamp"], as: "guest")
     #expect(found.code == 78 && found.output.contains("can be read by other users"), "\(found.output)")
     withExtendedLifetime(hub) {}
   }
 
   @Test("a local client that claims to be somebody in its handshake stays a local user")
   func forgedUser() throws {
-    #expect(try run("bindhub", ["keys", "init"], as: "host").code == 0)
-    let hub = try start(
-      "bindhub", ["serve", "--listen", bench.hub, "--listen", "tcp://127.0.0.1:0", "--store", "memory"], as: "host")
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let hub = try users.start(
+      "bindhub", ["serve", "--listen", users.bench.hub, "--listen", "tcp://127.0.0.1:0", "--store", "memory"],
+      as: "host")
     try #require(hub.line { $0.hasPrefix("listening tcp://") } != nil, "\(hub.output)")
-    _ = try invite("anna")
-    let members = try run("bindhub", ["members", "--json"], as: "host").output
+    _ = try users.invite("anna")
+    let members = try users.run("bindhub", ["members", "--json"], as: "host").output
     let id = try #require(members.range(of: #"[0-9a-f]{10}"#, options: .regularExpression).map { members[$0] })
-    let forger = try RawZMTP(bench.hub, kind: "DEALER", properties: [("User-Id", "invite:\(id)")])
+    let forger = try RawZMTP(users.bench.hub, kind: "DEALER", properties: [("User-Id", "invite:\(id)")])
     // An enrolment, which the holder of the invitation may send (protocol.md §15.2).
     let frame: [UInt8] = [0x0F] + [UInt8](repeating: 0, count: 12) + [UInt8](repeating: 9, count: 32) + [0]
     #expect(forger.send(RawZMTP.whole(frame)))
     let answer = try #require(forger.frame())
     #expect(answer[4] == 0x88, "\(answer)")
-    #expect(try run("bindhub", ["members", "--json"], as: "host").output == members)
+    #expect(try users.run("bindhub", ["members", "--json"], as: "host").output == members)
   }
 
   @Test("a peer without keys learns that the hub may have some")
   func withoutKeys() throws {
-    let hub = try startHub()
+    let hub = try users.startHub()
     let address = String(try #require(hub.line { $0.hasPrefix("listening tcp://") }).dropFirst("listening ".count))
-    let found = try run("bindpeer", ["--hub", address, "--timeout", "5s", "get", "lamp"], as: "guest")
+    let found = try users.run("bindpeer", ["--hub", address, "--timeout", "5s", "get", "lamp"], as: "guest")
     #expect(found.code == 69 && found.output.contains("as a hub with keys does"), "\(found.output)")
   }
 
   @Test("machines that programs set up exchange public keys alone")
   func byFile() throws {
-    let hub = try startHub()
+    let hub = try users.startHub()
     let address = try #require(hub.line { $0.hasPrefix("listening tcp://") }).dropFirst("listening ".count)
-    let hubKey = try run("bindhub", ["keys", "show"], as: "host").output
-    let trusted = try run("bindpeer", ["trust", "plant", hubKey, "--address", String(address)], as: "robot")
+    let hubKey = try users.run("bindhub", ["keys", "show"], as: "host").output
+    let trusted = try users.run("bindpeer", ["trust", "plant", hubKey, "--address", String(address)], as: "robot")
     try #require(trusted.code == 0, "\(trusted.output)")
-    #expect(try run("bindhub", ["admit", "robot", trusted.output], as: "host").code == 0)
-    #expect(try run("bindpeer", ["--hub", "plant", "set", "arm.angle=3"], as: "robot").code == 0)
+    #expect(try users.run("bindhub", ["admit", "robot", trusted.output], as: "host").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "plant", "set", "arm.angle=3"], as: "robot").code == 0)
     withExtendedLifetime(hub) {}
   }
 
   @Test("with keys a hub may listen beyond loopback, and keys are never replaced")
   func beyondLoopback() throws {
-    #expect(try run("bindhub", ["keys", "init"], as: "host").code == 0)
-    let again = try run("bindhub", ["keys", "init"], as: "host")
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let again = try users.run("bindhub", ["keys", "init"], as: "host")
     #expect(again.code == 73 && again.output.contains("never overwritten"), "\(again.output)")
-    let hub = try start("bindhub", ["serve", "--listen", "tcp://0.0.0.0:0", "--store", "memory"], as: "host")
+    let hub = try users.start("bindhub", ["serve", "--listen", "tcp://0.0.0.0:0", "--store", "memory"], as: "host")
     #expect(hub.line { $0.hasPrefix("listening tcp://0.0.0.0:") } != nil, "\(hub.output)")
   }
 
   @Test("a member restarts with the hub: keys and members outlive it")
   func restart() throws {
-    #expect(try run("bindhub", ["keys", "init"], as: "host").code == 0)
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
     // A hub at a given port publishes at the next one, and another program may have either.
     var started: (hub: RunningProcess, address: String)?
     for _ in 0..<20 where started == nil {
       let address = "tcp://127.0.0.1:\(Int.random(in: 20_000..<30_000))"
-      let hub = try start("bindhub", ["serve", "--listen", address, "--store", "memory", "--name", "shop"], as: "host")
+      let hub = try users.start(
+        "bindhub", ["serve", "--listen", address, "--store", "memory", "--name", "shop"], as: "host")
       if hub.line(where: { $0.hasPrefix("listening tcp://") }) != nil { started = (hub, address) }
     }
     let (first, address) = try #require(started)
-    #expect(try run("bindpeer", ["join", try invite("anna")], as: "guest").code == 0)
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest").code == 0)
     first.send(SIGKILL)
     _ = first.end()
-    let second = try start("bindhub", ["serve", "--listen", address, "--store", "memory"], as: "host")
+    let second = try users.start("bindhub", ["serve", "--listen", address, "--store", "memory"], as: "host")
     try #require(second.line { $0.hasPrefix("listening tcp://") } != nil, "\(second.output)")
-    #expect(try run("bindpeer", ["--hub", "shop", "set", "lamp.level=1"], as: "guest").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "lamp.level=1"], as: "guest").code == 0)
     withExtendedLifetime(second) {}
   }
 }

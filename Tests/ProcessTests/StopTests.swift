@@ -42,7 +42,7 @@ struct StopTests {
   func hangup() throws {
     let hub = try start("--log", "info")
     hub.send(SIGHUP)
-    #expect(hub.line { $0.contains("nothing to reload") } != nil, "\(hub.output)")
+    #expect(hub.line { $0.contains("reloading the rights") } != nil, "\(hub.output)")
     #expect(try bench.run("set", "lamp.on=true").code == 0)
     hub.send(SIGTERM)
     #expect(hub.end() == 0)

@@ -15,6 +15,7 @@ struct HubContext {
   /// Until then the full store makes the hub defer every decision that needs room in it.
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
+  var access = AccessControl()
   var models = ModelTable()
   var sessions: SessionTable
 
@@ -38,6 +39,13 @@ struct HubContext {
   mutating func writer(_ origin: Origin, in model: Int) -> Int {
     if models[model].writers.index(of: origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
     return models[model].writers.index(for: origin)
+  }
+
+  /// Finds a session's seat in a model.
+  mutating func seat(of origin: Origin, _ connection: ConnectionID, in model: Int) -> Seat {
+    Seat(
+      model: model, writer: writer(origin, in: model), seating: models[model].members.seating,
+      limitation: access.limitation(of: connection, in: models[model].id))
   }
 
   /// Undoes a model's decisions that are neither stored nor reported.

@@ -44,6 +44,23 @@ package struct HubMachine {
     if model.fields.valueCount == 0 || model.isWorn(hub.configuration) { hub.models.touch(index) }
   }
 
+  /// Whose a request connection is, as the transport's authenticator found. Must precede its first frame, where the
+  /// hub may have a policy.
+  package mutating func identify(_ connection: ConnectionID, as user: HubPrincipal) {
+    hub.access.identify(connection, as: user, hub.sessions)
+  }
+
+  /// Whether `identify` was called for a connection, and it is not forgotten.
+  package func isIdentified(_ connection: ConnectionID) -> Bool { hub.access.isKnown(connection) }
+
+  /// Puts another policy in force; nil: everybody may do everything. What is sent from now on goes by it.
+  /// - Returns: the connections whose rights have changed; the caller ends them with `expel`, and their publish
+  ///   connections, so that their peers come back with what they may now.
+  package mutating func apply(_ policy: AccessPolicy?) -> [ConnectionID] {
+    hub.models.apply(policy)
+    return hub.access.apply(policy)
+  }
+
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
@@ -87,10 +104,12 @@ package struct HubMachine {
         self.hello(hello, header.session, connection, time, &output)
       case .status:
         try reader.end()
+        guard isAdmin(header, connection, &output) else { return }
         reporter.ask(header.session, connection, &hub, &output)
       case .verify:
         let wanted = try Verify(from: &reader)
         try reader.end()
+        guard isAdmin(header, connection, &output) else { return }
         publisher.verifications.begin(wanted, header.session, connection, &hub, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
@@ -194,6 +213,15 @@ package struct HubMachine {
       return false
     }
     return true
+  }
+
+  /// Refuses what tells of all models to those without the right to it.
+  private func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
+    let user = hub.access.rights(of: connection)
+    guard !user.isUnlimited, !user.isAdmin else { return true }
+    hub.error(
+      .notPermitted, "\(user.words) lacks the right admin", header.session, connection, isFatal: false, &output)
+    return false
   }
 
   /// A malformed frame ends the session that sent it; other sessions are not affected.

@@ -10,6 +10,21 @@ package struct HubOutput: Sendable {
     /// One request connection.
     case connection(ConnectionID)
   }
+  /// For whom a frame is written.
+  enum Receiver {
+    /// All subscribers of the frame's topic.
+    case subscribers(PublishPermit)
+    /// One request connection.
+    case connection(ConnectionID)
+
+    fileprivate var destination: Destination {
+      switch self {
+      case .subscribers: .publish
+      case .connection(let connection): .connection(connection)
+      }
+    }
+  }
+
   private var writer = WireWriter(reserving: 65_536)
   private var frames: [(destination: Destination, start: Int, end: Int)] = []
   /// Batches for the store; their results go to `HubMachine.appended`.
@@ -64,22 +79,22 @@ package struct HubOutput: Sendable {
     notices.removeAll()
   }
 
-  mutating func frame(to destination: Destination, _ write: (inout WireWriter) -> Void) {
+  mutating func frame(to receiver: Receiver, _ write: (inout WireWriter) -> Void) {
     let start = writer.count
     write(&writer)
-    frames.append((destination, start, writer.count))
+    frames.append((receiver.destination, start, writer.count))
   }
 
   /// Sends the last written frame to another destination as well.
-  mutating func repeatLastFrame(to destination: Destination) {
+  mutating func repeatLastFrame(to connection: ConnectionID) {
     guard let last = frames.last else { return }
-    frames.append((destination, last.start, last.end))
+    frames.append((.connection(connection), last.start, last.end))
   }
 
   mutating func send(
-    _ message: HubMessage, to destination: Destination, topic: Topic = Topics.none, start: StartNumber
+    _ message: HubMessage, to receiver: Receiver, topic: Topic = Topics.none, start: StartNumber
   ) {
-    frame(to: destination) { message.write(to: &$0, topic: topic, start: start) }
+    frame(to: receiver) { message.write(to: &$0, topic: topic, start: start) }
   }
 }
 

@@ -12,8 +12,13 @@ final class Admissions: Sendable {
     case request
     /// What is published over `tcp`: members.
     case publish
-    /// Both over `ipc`: whom the socket's directory lets through.
+    /// Requests over `ipc`: whom the socket's directory lets through.
     case local
+    /// What is published over `ipc`.
+    case localPublish
+
+    /// Whether a connection there gets what is published.
+    var publishes: Bool { self == .publish || self == .localPublish }
   }
 
   private struct State {
@@ -23,6 +28,10 @@ final class Admissions: Sendable {
     /// Why the file could not be read last time; the members of the time before stay.
     var problem: String?
     var refused: UInt64 = 0
+    /// nil: everybody who may connect may do everything.
+    var policy: AccessPolicy?
+    /// The last request to read the file of rights.
+    var request: String?
 
     /// Reads or changes the file, and notices who is missing afterwards.
     mutating func use<Value>(
@@ -41,9 +50,15 @@ final class Admissions: Sendable {
 
   private let state: HubLock<State>
   private let log: Logger
+  private let keys: HubKeys
 
-  init(_ keys: HubKeys, log: Logger) throws(KeyError) {
-    state = HubLock(State(file: try MembersFile(at: keys.membersPath)))
+  init(_ keys: HubKeys, log: Logger) throws(HubError) {
+    let file: MembersFile
+    do throws(KeyError) { file = try MembersFile(at: keys.membersPath) } catch { throw .keys(error.description) }
+    let policy: AccessPolicy?
+    do throws(AccessProblem) { policy = try Admissions.readPolicy(keys) } catch { throw .keys(error.description) }
+    state = HubLock(State(file: file, policy: policy, request: keys.accessRequest()))
+    self.keys = keys
     self.log = log
   }
 
@@ -51,14 +66,17 @@ final class Admissions: Sendable {
   func decide(_ request: AuthenticationRequest) -> Admission {
     refresh()
     switch (Domain(rawValue: request.domain), request.credentials) {
-    case (.local?, .none):
+    case (let domain?, .none) where domain == .local || domain == .localPublish:
       // libzmq writes `localhost:UID:GID:PID` where the system tells.
       let parts = request.address.split(separator: ":")
       guard parts.count == 4, let number = UInt32(parts[1]) else { return .refused }
-      return .admitted(user: "\(HubUser.local(userID: number))")
-    case (let domain?, .key(let key)) where domain != .local:
+      let user = HubUser.local(userID: number)
+      if isEntitled(user, toPublished: domain.publishes) { return .admitted(user: "\(user)") }
+    case (let domain?, .key(let key)) where domain == .request || domain == .publish:
       switch (state.withLock { $0.file.members.standing(of: key, at: Admissions.now) }, domain) {
-      case (.member, _): return .admitted(user: "\(HubUser.member(key))")
+      case (.member, _):
+        let user = HubUser.member(key)
+        if isEntitled(user, toPublished: domain.publishes) { return .admitted(user: "\(user)") }
       case (.invited(let id), .request): return .admitted(user: "\(HubUser.invited(id: id))")
       default: break
       }
@@ -72,14 +90,71 @@ final class Admissions: Sendable {
   /// The number of connections refused.
   var refused: UInt64 { state.withLock { $0.refused } }
 
-  /// Whether an admitted user still is: its key may have been revoked since.
-  func isEntitled(_ user: HubUser) -> Bool {
+  /// Whether an admitted user still is: its key may have been revoked since, or its rights changed.
+  /// - Parameter toPublished: whether it gets what is published.
+  func isEntitled(_ user: HubUser, toPublished: Bool = false) -> Bool {
+    if case .invited(let id) = user { return state.withLock { $0.file.members.invitations[id] != nil } }
+    guard let principal = principal(of: user) else { return false }
+    return !toPublished || state.withLock { $0.policy?.rights(of: principal).hasFanout ?? true }
+  }
+
+  // MARK: Rights
+
+  /// The rights in force; nil: everybody who may connect may do everything.
+  var policy: AccessPolicy? { state.withLock { $0.policy } }
+
+  /// Who a user is to the policy; nil: nobody any more.
+  func principal(of user: HubUser) -> HubPrincipal? {
     switch user {
-    case .local: true
-    case .member(let key): state.withLock { $0.file.members.keys[key] != nil }
-    case .invited(let id): state.withLock { $0.file.members.invitations[id] != nil }
+    case .local(let number):
+      let name = "\(user)"
+      return number == geteuid() || number == 0 ? .owner(name: name) : .named(name, role: nil)
+    case .member(let key):
+      return state.withLock { $0.file.members.keys[key].map { .named($0.name, role: $0.role) } }
+    case .invited: return nil
     }
   }
+
+  /// Reads the file of rights if somebody has asked for it since the last call, and answers. A file that is wrong
+  /// changes nothing.
+  /// - Returns: whether other rights are in force now.
+  func reloadPolicy() -> Bool {
+    guard let request = keys.accessRequest(), state.withLock({ $0.request }) != request else { return false }
+    var problem: String?
+    var isChanged = false
+    do throws(AccessProblem) {
+      let policy = try Admissions.readPolicy(keys)
+      isChanged = state.withLock { state in
+        defer { state.policy = policy }
+        return state.policy != policy
+      }
+      log.notice("rights are in force", metadata: ["file": "\(keys.accessPath)"])
+    } catch {
+      problem = error.description
+      log.error("the rights stay as they were: \(error)")
+    }
+    state.withLock { $0.request = request }
+    do throws(KeyError) { try keys.answerAccess(request, problem: problem) } catch {
+      log.error("cannot answer: \(error)")
+    }
+    return isChanged
+  }
+
+  private static func readPolicy(_ keys: HubKeys) throws(AccessProblem) -> AccessPolicy? {
+    let text: String?
+    do throws(KeyError) { text = try keys.readAccess() } catch { throw AccessProblem(description: error.description) }
+    guard let text else { return nil }
+    do throws(AccessFileError) { return try AccessFile(text).policy } catch {
+      throw AccessProblem(description: "\(keys.accessPath): \(error). To check it:  bindhub access check")
+    }
+  }
+
+  /// Why the file of rights cannot be used.
+  private struct AccessProblem: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  // MARK: Enrolment
 
   /// Reads the file if it has changed. One that cannot be read changes nothing.
   /// - Returns: a number that grows whenever somebody may no longer connect.

@@ -69,6 +69,7 @@ final class HubLoop {
     machine = HubMachine(
       configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
+    _ = machine.apply(security?.admissions.policy)
     do throws(StoreError) {
       try store.load { model throws(StoreError) in try machine.restore(model) }
     } catch {
@@ -125,7 +126,7 @@ final class HubLoop {
       machine.reporter.transport = transport.counters
       machine.reporter.store = storeWorker.status
       transport.drain(&machine, after: poller, time: time, into: &output)
-      for connection in transport.revoke(time: time.monotonic) { machine.expel(connection, time: time, into: &output) }
+      transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)

@@ -16,12 +16,8 @@ struct HubSecurity {
   init?(_ configuration: Hub.Configuration, _ log: Logger) throws(HubError) {
     guard let directory = configuration.keys else { return nil }
     files = HubKeys(in: directory)
-    do throws(KeyError) {
-      keys = try files.read()
-      admissions = try Admissions(files, log: log)
-    } catch {
-      throw .keys(error.description)
-    }
+    do throws(KeyError) { keys = try files.read() } catch { throw .keys(error.description) }
+    admissions = try Admissions(files, log: log)
   }
 
   /// Writes down where members reach the hub, for the next invitation.

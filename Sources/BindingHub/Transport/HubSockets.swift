@@ -137,9 +137,8 @@ struct HubSockets: ~Copyable {
       switch address.transport {
       case .ipc:
         // The kernel names the user: without a domain a client could name any.
-        let options: [SocketOption] = [.unencrypted, .authenticationDomain(Admissions.Domain.local.rawValue)]
-        try router.set(options)
-        try xpub.set(options)
+        try router.set([.unencrypted, .authenticationDomain(Admissions.Domain.local.rawValue)])
+        try xpub.set([.unencrypted, .authenticationDomain(Admissions.Domain.localPublish.rawValue)])
       case .tcp:
         let encrypted = SocketOption.encryptedServer(security.keys.secretKey)
         try router.set([encrypted, .authenticationDomain(Admissions.Domain.request.rawValue)])

@@ -73,7 +73,7 @@ struct Subscribers {
     _ message: borrowing Message, _ admissions: Admissions, _ quota: borrowing ConnectionQuota
   ) -> Bool {
     guard let user = ConnectionUser(of: message), let descriptor = user.descriptor else { return false }
-    guard admissions.isEntitled(user.user) else {
+    guard admissions.isEntitled(user.user, toPublished: true) else {
       user.cut()
       return false
     }
@@ -87,7 +87,7 @@ struct Subscribers {
   /// Whether the connection is known to be that of somebody who may still connect.
   func isEntitled(_ descriptor: Int32, _ admissions: Admissions, _ quota: borrowing ConnectionQuota) -> Bool {
     guard let known = users[descriptor], quota.openPublish[descriptor] == known.connection else { return false }
-    return admissions.isEntitled(known.user)
+    return admissions.isEntitled(known.user, toPublished: true)
   }
 
   /// Ends a subscriber's connection.

@@ -77,12 +77,12 @@ final class ZeroMQTransport {
         bytes += message.byteCount
         if connections.areMany { connections.forgetSilent(machine) }
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine) { continue }
         machine.receive(message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.severalFrames):
         counters.rejectedMessages += 1
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine) { continue }
         machine.refuseFrames(beginningWith: message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.routingIDTooLong): counters.rejectedMessages += 1
       case .nothing, nil: return
@@ -124,12 +124,19 @@ final class ZeroMQTransport {
 
   /// Whether the message that has just been received is for the machine. The holder of an invitation may enrol, and
   /// nothing else; who has been revoked meanwhile, nothing at all.
-  private func mayPass(_ connection: ConnectionID, _ admissions: Admissions) -> Bool {
+  private func mayPass(
+    _ connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine
+  ) -> Bool {
     guard let user = user(of: connection, admissions) else {
       counters.rejectedMessages += 1
       return false
     }
-    guard case .invited(let id) = user.user else { return true }
+    guard case .invited(let id) = user.user else {
+      if !machine.isIdentified(connection), let principal = admissions.principal(of: user.user) {
+        machine.identify(connection, as: principal)
+      }
+      return true
+    }
     let answer: Enrolment.Answer
     do throws(WireError) {
       answer = admissions.enrol(try Enrolment(frame: message.unsafeBytes), by: id)
@@ -157,27 +164,29 @@ final class ZeroMQTransport {
     return user
   }
 
-  /// Ends the connections of those who are members no longer. In this order nothing that is decided from now on
-  /// reaches them: the authenticator has the new members, then every connection that it admitted before is known, and
-  /// of those each must prove to be another one's. A subscriber that never subscribed proves nothing: what it asks
-  /// for later would be sent before the hub has read who asks.
-  /// - Returns: the request connections that ended.
-  func revoke(time: UInt64) -> [ConnectionID] {
-    guard let admissions, time >= membersDueAt else { return [] }
-    membersDueAt = time + ZeroMQTransport.membersMilliseconds
+  /// Ends the connections of those who are members no longer, or whose rights have changed. In this order nothing
+  /// that is decided from now on reaches them: the authenticator has the new members and rights, the machine has the
+  /// rights, then every connection that was admitted before is known, and of those each must prove to be another
+  /// one's. A subscriber that never subscribed proves nothing: what it asks for later would be sent before the hub has
+  /// read who asks.
+  func revoke(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
+    guard let admissions, time.monotonic >= membersDueAt else { return }
+    membersDueAt = time.monotonic + ZeroMQTransport.membersMilliseconds
     let revocations = admissions.refresh()
-    guard revocations != self.revocations else { return [] }
+    let areRightsChanged = admissions.reloadPolicy()
+    guard areRightsChanged || revocations != self.revocations else { return }
     self.revocations = revocations
+    var ended = Set(connections.users.lazy.filter { !admissions.isEntitled($0.value.user) }.map(\.key))
+    if areRightsChanged { ended.formUnion(machine.apply(admissions.policy)) }
     quota.drain()
-    let ended = connections.users.filter { !admissions.isEntitled($0.value.user) }
-    for (connection, user) in ended {
-      user.cut()
+    for connection in ended.sorted() {
+      connections.users[connection]?.cut()
       connections.drop(connection)
+      machine.expel(connection, time: time, into: &output)
     }
     for descriptor in quota.openPublish.keys where !subscribers.isEntitled(descriptor, admissions, quota) {
       ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
     }
-    return ended.keys.sorted()
   }
 
   // MARK: Sending

@@ -98,7 +98,7 @@ public enum Phase: Hashable, Sendable {
 
 /// Why a hub did not let a peer join a model. The peer asks again every few seconds; writes wait meanwhile.
 public struct JoinRefusal: Hashable, Sendable, CustomStringConvertible {
-  /// `badName`, `overLimit` or `tooManyTopics`.
+  /// `badName`, `overLimit`, `tooManyTopics` or `notPermitted`.
   public var code: ErrorCode
   /// Begins with the model's id.
   public var reason: String

@@ -38,4 +38,5 @@ public enum ErrorCode: UInt16, Sendable, CaseIterable {
   case tooManyTopics
   case closing
   case unknownKind
+  case notPermitted
 }

@@ -140,7 +140,7 @@ extension ErrorMessage {
   /// The model or prefix that was not joined, if that is all the error reports: `text` begins with it and a colon.
   /// The session continues.
   package var refusedJoin: String? {
-    guard !isFatal, code == .badName || code == .overLimit || code == .tooManyTopics else { return nil }
+    guard !isFatal, [.badName, .overLimit, .tooManyTopics, .notPermitted].contains(code) else { return nil }
     return text.firstRange(of: ": ").map { String(text[..<$0.lowerBound]) }
   }
 }

@@ -10,6 +10,8 @@ final class ModelLog {
   /// The model's id; an ephemeral model's name.
   let id: String
   @exclusivity(unchecked) var topic: Topic
+  /// nil: its messages go to each of its sessions on the request connection.
+  @exclusivity(unchecked) var permit: PublishPermit?
   /// The additional state of an ephemeral model; nil: a stored model.
   let ephemeral: EphemeralState?
   /// The index of the ephemeral or stored counterpart; nil: none was made.
@@ -66,6 +68,9 @@ final class ModelLog {
     recent.fieldsChanged(after: version)
       ?? (0..<FieldID(fields.count)).filter { fields[$0].version > version }
   }
+
+  /// The sessions that get each of its messages on the request connection.
+  var routed: Set<SessionID> { permit == nil ? members.sessions : members.routed }
 
   // MARK: Writers
 

@@ -15,6 +15,8 @@ struct ModelTable: RandomAccessCollection {
   /// Models to settle: a decision was made, a join waits, or an answer is due.
   private(set) var touched: [Int] = []
   private var isTouched: [Bool] = []
+  /// Which models may be published.
+  private var policy: AccessPolicy?
   private let pool = BatchPool()
   /// A placeholder at the index of a removed model.
   private let removed = ModelLog(id: "", topic: Topics.none)
@@ -46,6 +48,7 @@ struct ModelTable: RandomAccessCollection {
     let index = free.popLast() ?? logs.count
     let model = ModelLog(
       id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, pool: pool)
+    model.permit = PublishPermit(for: id, by: policy)
     if index < logs.count {
       logs[index] = model
     } else {
@@ -54,6 +57,12 @@ struct ModelTable: RandomAccessCollection {
     }
     byName[id] = index
     return index
+  }
+
+  /// Another policy says which models may be published.
+  mutating func apply(_ policy: AccessPolicy?) {
+    self.policy = policy
+    for model in logs where model !== removed { model.permit = PublishPermit(for: model.id, by: policy) }
   }
 
   mutating func remove(_ index: Int) {

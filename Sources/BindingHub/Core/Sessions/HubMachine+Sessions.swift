@@ -42,7 +42,10 @@ extension HubMachine {
       presence.awaitReturn(of: tag, after: earlier, &hub)
       end(earlier, time, forgetting: false, releasing: false, &output)
     }
-    if let limit = sessionLimit(reachedOn: connection) {
+    let user = hub.access.rights(of: connection)
+    if var limit = sessionLimit(reachedOn: connection) {
+      // How many others there are is not for everybody.
+      if !user.isUnlimited { limit = "the hub has no room for another session" }
       hub.counters.sessionsRefused += 1
       presence.release(tag, &hub, time)
       hub.error(.tooManySessions, limit, id, connection, &output)
@@ -69,7 +72,7 @@ extension HubMachine {
       durability: hub.configuration.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
-      endpoints: hub.configuration.endpoints,
+      endpoints: user.hasFanout ? hub.configuration.endpoints : [],
       capabilities: Capability.all)
     hub.send(.welcome(welcome), to: id, &output)
   }

@@ -33,6 +33,8 @@ struct Seat {
   var writer: Int
   /// The model's `seating` when the seat was found.
   var seating: UInt64
+  /// What the session may write there; nil: everything.
+  var limitation: WriteLimitation?
 
   func isValid(in index: Int, _ log: ModelLog) -> Bool { model == index && seating == log.members.seating }
 }

@@ -35,7 +35,7 @@ struct HeadPublisher {
   /// Publishes a heartbeat, and the first heads that are due with it.
   mutating func beat(_ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
     number += 1
-    output.send(heartbeat(hub.epoch, time), to: .publish, topic: Topics.heartbeat, start: hub.start)
+    output.send(heartbeat(hub.epoch, time), to: .subscribers(.heartbeat), topic: Topics.heartbeat, start: hub.start)
     due = left.keys.sorted()[...]
     hub.models.reuseFreed()
     atOnce = max(HeadPublisher.fewHeads, (due.count + 31) / 32)
@@ -45,8 +45,12 @@ struct HeadPublisher {
   /// Sends the heartbeat to sessions without a publish connection, on their request connections.
   func beatOnRequestConnections(_ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
     var served: Set<ConnectionID> = []
-    for session in hub.sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
-      guard served.insert(session.connection).inserted else { continue }
+    for session in hub.sessions.inOrder where session.subscriber == nil {
+      // Whoever cannot subscribe has no other sign of life, even before it joins a model.
+      let cannotSubscribe = !hub.access.rights(of: session.connection).hasFanout
+      guard !session.joins.isEmpty || cannotSubscribe,
+        served.insert(session.connection).inserted
+      else { continue }
       output.send(
         heartbeat(hub.epoch, time), to: .connection(session.connection), topic: Topics.heartbeat, start: hub.start)
     }
@@ -74,8 +78,11 @@ struct HeadPublisher {
 
   private static func publishHead(of model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput) {
     let head = model.head(ifStored: hub.epoch)
-    output.send(.head(head), to: .publish, topic: model.topic, start: hub.start)
-    guard !model.members.routed.isEmpty else { return }
-    for id in model.members.routed.sorted() { hub.send(.head(head), to: id, &output, topic: model.topic) }
+    if let permit = model.permit {
+      output.send(.head(head), to: .subscribers(permit), topic: model.topic, start: hub.start)
+    }
+    let routed = model.routed
+    guard !routed.isEmpty else { return }
+    for id in routed.sorted() { hub.send(.head(head), to: id, &output, topic: model.topic) }
   }
 }

@@ -41,6 +41,14 @@ extension HubMachine {
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: holding it across the change below would copy all joins each time.
     guard let (identity, connection) = hub.sessions.with(session, { ($0.identity, $0.connection) }) else { return }
+    let user = hub.access.rights(of: connection)
+    // Before anything is looked up: what exists and what does not are refused alike.
+    guard user.mayRead(join.name) else {
+      hub.counters.modelsRefused += 1
+      hub.error(
+        .notPermitted, "\(join.name): \(user.words) lacks the right read", session, connection, isFatal: false, &output)
+      return
+    }
     if removals.keep(join, of: session, &hub) { return }
     let index: Int
     do throws(Refusal) {
@@ -52,7 +60,9 @@ extension HubMachine {
     } catch {
       hub.counters.modelsRefused += 1
       // The text begins with the model's name: the peer sees which join was refused.
-      hub.error(.overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
+      // How many models there are is not for everybody.
+      let text = user.isUnlimited ? error.text : "the hub has no room for another model"
+      hub.error(.overLimit, "\(join.name): \(text)", session, connection, isFatal: false, &output)
       return
     }
     let model = hub.models[index]
@@ -66,7 +76,8 @@ extension HubMachine {
     }
     // Past `maxTopics` a session is served on its request connection.
     let isPastTopics = present == nil && count >= hub.configuration.limits.maxTopics
-    let wait = isPastTopics ? 0 : hub.configuration.subscriptionMilliseconds
+    let isRouted = isPastTopics || model.permit == nil || !user.hasFanout
+    let wait = isRouted ? 0 : hub.configuration.subscriptionMilliseconds
     hub.sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
         open: join, subscribeBy: time.monotonic + wait, delivery: present?.delivery, healed: present?.healed ?? 0)
@@ -78,8 +89,10 @@ extension HubMachine {
     hub.send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
       &output)
-    recovery.believeIfAhead(join, session, model, &hub, &publisher, &output)
-    recovery.askForOffer(join, session, model, &hub, time, &output)
+    var claims = join
+    if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
+    recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
+    recovery.askForOffer(claims, session, model, &hub, time, &output)
     if let writer = model.writers.index(of: identity.tag) {
       model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
@@ -183,7 +196,7 @@ extension HubMachine {
         still.append(id)
         continue
       }
-      let delivery: Joined.Delivery = isSubscribed ? .published : .routed
+      let delivery: Joined.Delivery = isSubscribed && model.permit != nil ? .published : .routed
       if delivery == .routed {
         if record.delivery != .routed { hub.counters.routedJoins += 1 }
         model.members.routed.insert(id)

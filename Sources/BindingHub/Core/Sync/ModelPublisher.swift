@@ -35,10 +35,10 @@ struct ModelPublisher {
     announcer.announceFirstCommit(of: model, &hub, &output)
     let header = HubHeader(topic: model.topic, kind: .commits, start: hub.start)
     let isBig = ModelPublisher.isBig(batch.body, hub.configuration)
-    let receivers = isBig ? model.members.sessions : model.members.routed
+    let receivers = isBig ? model.members.sessions : model.routed
     var hasFrame = false
-    if !isBig {
-      output.frame(to: .publish) { writer in
+    if !isBig, let permit = model.permit {
+      output.frame(to: .subscribers(permit)) { writer in
         header.write(to: &writer)
         writer.raw(batch.body)
       }
@@ -52,7 +52,7 @@ struct ModelPublisher {
       else { continue }
       hub.counters.routedCommits += 1
       if hasFrame {
-        output.repeatLastFrame(to: .connection(session.connection))
+        output.repeatLastFrame(to: session.connection)
       } else {
         output.frame(to: .connection(session.connection)) { writer in
           header.write(to: &writer)

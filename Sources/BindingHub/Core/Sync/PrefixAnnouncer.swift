@@ -60,10 +60,17 @@ struct PrefixAnnouncer {
     _ share: inout Share, atMost most: Int, _ hub: inout HubContext, _ output: inout HubOutput
   ) -> Int {
     var found: [ModelLog] = []
+    guard let connection = hub.sessions[share.session]?.connection else {
+      share.rest = share.rest.upperBound..<share.rest.upperBound
+      return 0
+    }
+    let user = hub.access.rights(of: connection)
     for index in share.rest.prefix(PrefixAnnouncer.modelsLookedAt) where found.count < most {
       share.rest = (index + 1)..<share.rest.upperBound
       let model = hub.models[index]
-      if model.position.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
+      if model.position.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix), user.mayRead(model.id) {
+        found.append(model)
+      }
     }
     // The last message is marked as the last.
     if !found.isEmpty || share.rest.isEmpty {
@@ -89,7 +96,9 @@ struct PrefixAnnouncer {
     guard !model.members.hasFirstCommit, model.position.hasCommits, model.ephemeral == nil else { return }
     model.members.hasFirstCommit = true
     for id in hub.sessions.withPrefixes.sorted() {
-      guard let session = hub.sessions[id] else { continue }
+      guard let session = hub.sessions[id], hub.access.rights(of: session.connection).mayRead(model.id) else {
+        continue
+      }
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
         announce([model], to: id, request, isComplete: false, &hub, &output)
       }

@@ -7,9 +7,10 @@ extension HubContext {
     let model = models[index]
     let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
     let joined = model.members.sessions.sorted().compactMap { sessions[$0] }
-    let isPublished = joined.allSatisfy(\.reports) && joined.count > model.members.routed.count
-    if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }
-    for session in joined where session.reports && (!isPublished || model.members.routed.contains(session.id)) {
+    let routed = model.routed
+    let permit = joined.allSatisfy(\.reports) && joined.count > routed.count ? model.permit : nil
+    if let permit { output.send(question, to: .subscribers(permit), topic: model.topic, start: start) }
+    for session in joined where session.reports && (permit == nil || routed.contains(session.id)) {
       send(question, to: session.id, &output, topic: model.topic)
     }
   }

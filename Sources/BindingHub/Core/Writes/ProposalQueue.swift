@@ -59,14 +59,11 @@ struct ProposalQueue {
         }
         continue
       }
-      let writer: Int
-      if let seat, seat.isValid(in: model, log) {
-        writer = seat.writer
-      } else {
-        writer = hub.writer(origin, in: model)
-        seat = Seat(model: model, writer: writer, seating: log.members.seating)
-      }
-      switch decide(proposals, origin, writer, session, log, &hub, time) {
+      let valid = seat.flatMap { $0.isValid(in: model, log) ? $0 : nil }
+      let present = valid ?? hub.seat(of: origin, connection, in: model)
+      seat = present
+      sequencer.limitation = present.limitation
+      switch decide(proposals, origin, present.writer, session, log, &hub, time) {
       case .answered: break
       case .waits: unacknowledged += 1
       case .approval(let fields):
@@ -160,8 +157,11 @@ struct ProposalQueue {
     _ proposal: WaitingProposal, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
     _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard let origin = hub.sessions[proposal.session]?.identity ?? gone else { return }
+    let session = hub.sessions[proposal.session]
+    guard let origin = session?.identity ?? gone else { return }
     let writer = hub.writer(origin, in: index)
+    // What a session that is gone wrote was denied.
+    sequencer.limitation = session.flatMap { hub.access.limitation(of: $0.connection, in: hub.models[index].id) }
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The whole frame was parsed when it arrived.
       var reader = WireReader(bytes)

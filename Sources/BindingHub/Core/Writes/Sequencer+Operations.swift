@@ -19,10 +19,12 @@ extension Sequencer {
         throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
       }
       if verb == .clear {
+        try checkRightToClear(model)
         changed += try clear(to: version, by: writer, in: model)
         continue
       }
       if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
+        try checkRight(to: verb, Names.me, in: model)
         changed += try announce(operations.value, verb, version, writer, in: model)
         continue
       }
@@ -36,6 +38,7 @@ extension Sequencer {
       }
       if verb == .delete {
         guard let known, model.fields.decided(known).hasValue else { continue }
+        try checkRight(to: verb, model.fields[known].name, in: model)
         try decide(nil, for: known, version, writer, in: model)
         changed += 1
         continue
@@ -45,6 +48,7 @@ extension Sequencer {
         continue
       }
       guard let operand = operations.value else { continue }
+      try checkRight(to: verb, name(known, operations.name, in: model), in: model)
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes {
         throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
@@ -197,6 +201,12 @@ extension Sequencer {
       throw .refused(.unknownField, "there is no field \(id ?? 0); use its name")
     }
     return id
+  }
+
+  /// The name of a field by its id, or as an operation gives it.
+  private func name(_ id: FieldID?, _ name: UnsafeRawBufferPointer?, in model: ModelLog) -> String {
+    if let id { return model.fields[id].name }
+    return name.map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
   /// The last writer of the first field that a proposal sets, named in the report of a loop.

@@ -9,6 +9,8 @@ struct Sequencer {
   /// them.
   var declared: [Declared] = []
   static let mostDeclared = 64
+  /// What limits the writer of the proposal that is decided next; nil: nothing.
+  var limitation: WriteLimitation?
   /// The number of proposals handled, so that a field can tell whether the present one has named it.
   var ordinal: UInt64 = 0
 

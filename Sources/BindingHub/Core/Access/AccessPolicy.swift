@@ -1,0 +1,154 @@
+/// Who may do what at a hub: roles, and the names that have them. What no role allows is denied.
+package struct AccessPolicy: Hashable, Sendable {
+  /// The roles by name.
+  package var roles: [String: AccessRole]
+  /// The roles of names: of members, of local users (`uid:1000`), and `*` for everybody who is not named.
+  package var names: [String: [String]]
+
+  /// Makes a policy.
+  package init(roles: [String: AccessRole] = [:], names: [String: [String]] = [:]) {
+    self.roles = roles
+    self.names = names
+  }
+
+  /// What somebody may.
+  package func rights(of user: HubPrincipal) -> UserRights {
+    switch user {
+    case .owner(let name):
+      // The file may give the hub's own user less.
+      guard let name, let given = names[name] else { return .all }
+      return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
+    case .named(let name, let role):
+      let given = names[name] ?? role.map { [$0] } ?? names["*"] ?? []
+      return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
+    }
+  }
+
+  /// Whether a model's messages may go to everybody who has the right `fanout`: every role with it may read the
+  /// model, whoever has the role now.
+  package func isPublished(_ model: String) -> Bool { rolesThatPreventPublishing(model).isEmpty }
+
+  /// The roles with `fanout` that may not read a model, in order: because of them it is sent session by session.
+  package func rolesThatPreventPublishing(_ model: String) -> [String] {
+    roles.filter { $0.value.fanout && !$0.value.allows(.read, on: model) }.keys.sorted()
+  }
+}
+
+/// Somebody whom a hub has let in.
+package enum HubPrincipal: Hashable, Sendable {
+  /// The user who runs the hub, or root, with the name by which a policy can limit it (`uid:0`); nil: a connection
+  /// within the hub's process.
+  case owner(name: String?)
+  /// A member or another local user, with the role that its invitation gave it.
+  case named(String, role: String?)
+}
+
+/// What a role allows.
+package struct AccessRole: Hashable, Sendable {
+  /// A right on models, or on fields of models.
+  package enum Right: String, CaseIterable, Sendable {
+    /// To join a model: its values, who is present, its history.
+    case read
+    /// To change fields. Includes `read`, as do the following: answers tell what a model holds.
+    case write
+    /// To delete fields.
+    case delete
+    /// To claim the ownership of a model, and so to judge others' writes.
+    case own
+    /// To hold ephemeral fields, and to announce something of oneself.
+    case present
+    /// To write a model's description.
+    case describe
+
+    /// Whether its patterns may name fields.
+    package var isByField: Bool { self == .write || self == .delete }
+  }
+
+  /// What each right reaches.
+  package var patterns: [Right: [AccessPattern]]
+  /// To receive what the hub publishes to all: only models that every role with this right may read are published.
+  package var fanout: Bool
+  /// To have one's replicas believed when the hub has lost commits.
+  package var recover: Bool
+  /// To see the hub's status, and to compare replicas.
+  package var admin: Bool
+
+  /// Makes a role.
+  package init(
+    _ patterns: [Right: [AccessPattern]] = [:], fanout: Bool = false, recover: Bool = false, admin: Bool = false
+  ) {
+    (self.patterns, self.fanout, self.recover, self.admin) = (patterns, fanout, recover, admin)
+  }
+
+  /// Whether it allows something on a model; for a right by field, on any of its fields.
+  package func allows(_ right: Right, on model: String) -> Bool {
+    if right == .read { return Right.allCases.contains { reaches($0, model) } }
+    return reaches(right, model)
+  }
+
+  private func reaches(_ right: Right, _ model: String) -> Bool {
+    patterns[right]?.contains { $0.matches(model: model) } ?? false
+  }
+}
+
+/// A model id, or a model id and a field name with a dot between, in which `*` stands for any characters, also none.
+package struct AccessPattern: Hashable, Sendable, CustomStringConvertible {
+  /// The pattern as it is written.
+  package let description: String
+  private let model: [UInt8]
+  /// nil: all fields but the description.
+  private let field: [UInt8]?
+
+  /// Reads a pattern; nil: it can match nothing.
+  package init?(_ text: String) {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(AccessPattern.isAllowed) }) else { return nil }
+    description = text
+    model = Array(parts[0].utf8)
+    field = parts.count > 1 ? Array(parts[1].utf8) : nil
+    if field?.contains(UInt8(ascii: "/")) == true { return nil }
+  }
+
+  /// Whether it matches every model.
+  package var isEverything: Bool { field == nil && model.allSatisfy { $0 == UInt8(ascii: "*") } }
+
+  /// Whether it names fields.
+  package var namesFields: Bool { field != nil }
+
+  package func matches(model id: String) -> Bool { AccessPattern.matches(model, id.utf8[...]) }
+
+  package func matches(field name: String) -> Bool { field.map { AccessPattern.matches($0, name.utf8[...]) } ?? true }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "/"),
+      UInt8(ascii: "*"):
+      true
+    default: false
+    }
+  }
+
+  /// Matches from left to right. After a mismatch only the last star takes one character more, so the time is bounded
+  /// by the product of both lengths.
+  private static func matches(_ pattern: [UInt8], _ text: Substring.UTF8View) -> Bool {
+    var (at, star) = (0, Int?.none)
+    var position = text.startIndex
+    var resume = position
+    while position < text.endIndex {
+      if at < pattern.count, pattern[at] == UInt8(ascii: "*") {
+        (star, resume) = (at, position)
+        at += 1
+      } else if at < pattern.count, pattern[at] == text[position] {
+        at += 1
+        position = text.index(after: position)
+      } else if let star {
+        resume = text.index(after: resume)
+        (at, position) = (star + 1, resume)
+      } else {
+        return false
+      }
+    }
+    return pattern[at...].allSatisfy { $0 == UInt8(ascii: "*") }
+  }
+}
