@@ -59,6 +59,8 @@ struct PeerOutbox {
   var successor: SimulatedPeer?
   var successorIDs: [WriteID: WriteID] = [:]
   var isOver = false
+  /// The runs of the file that the hub once did not know: who sends their writes later is not told again.
+  var forgottenRuns: Swift.Set<UInt32> = []
 }
 
 /// An application's writes that have no outcome yet, or whose outcome its replica has not reached.

@@ -151,7 +151,10 @@ extension SimulatedPeer {
       if outbox.successor == nil { answerSometimes(update) }
     }
     // A hub that has forgotten this peer explains outcomes of the same drain.
-    if effects.events.contains(where: \.isUnknownIdentity) { numbers.wasForgotten = true }
+    if effects.events.contains(where: \.isUnknownIdentity) {
+      numbers.wasForgotten = true
+      (outbox.successor ?? self).outbox.forgottenRuns.insert(outbox.bookRun)
+    }
     for report in effects.outcomes {
       switch report {
       case .settled(let id, let model, let outcome):

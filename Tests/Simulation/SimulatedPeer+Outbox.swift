@@ -50,11 +50,16 @@ extension SimulatedPeer {
     guard !outbox.previousRuns.isEmpty else { return }
     let (run, ids) = outbox.previousRuns.removeFirst()
     let session = Session(resuming: run, seed: chance.next(), now: clock, wall: context.wall)
+    // R10: under another identity a proposal that was decided would take effect again.
+    guard session.identity.tag == run.identity.tag else {
+      throw Violation(.exactlyOnce, "\(self) sends the writes of an earlier run under another identity")
+    }
     let index = hub.network.peers.count
     let carrier = SimulatedPeer(
       index, session, clockOffset: process.clockOffset, run: 0, generation: (index + 1) * 1_000_000, of: hub)
     carrier.outbox.successor = self
     carrier.outbox.bookRun = run.number
+    carrier.numbers.wasForgotten = outbox.forgottenRuns.contains(run.number)
     for (write, id) in zip(run.writes, ids) {
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }

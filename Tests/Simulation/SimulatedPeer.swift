@@ -50,6 +50,7 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     self.init(
       index, session, clockOffset: offset, run: former.map { $0.process.run + 1 } ?? 0,
       generation: former.map { $0.link.generation + 1 } ?? (index + 1) * 1_000_000, of: hub)
+    outbox.forgottenRuns = former?.outbox.forgottenRuns ?? []
     self.outbox = outbox
     for model in modelNames where model != context.visited || !isChaos {
       self.session.join(model, now: now, into: &effects)
