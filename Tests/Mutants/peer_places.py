@@ -186,4 +186,19 @@ if Mutant.isOn(.trustStaleMerge) {
         "for index in indexByID { fields[index].id = nil }",
         "if Mutant.isOn(.keepFieldNumbers) { return }",
     ),
+    Place(
+        _CORE + "Sync/ModelSync.swift", "func giveUp", "instead of",
+        "for write in writes.order {",
+        "for write in Mutant.isOn(.waitWithoutRight) ? [] : writes.order {",
+    ),
+    Place(
+        _CORE + "Sync/ModelSync.swift", "func giveUp", "instead of",
+        "let wasSent = pending.number != nil || pending.sending.wasSent || pending.sending.isSecondTry",
+        "let wasSent = !Mutant.isOn(.refuseSent) && (pending.number != nil || pending.sending.isSecondTry)",
+    ),
+    Place(
+        _CORE + "Sync/ModelSync.swift", "func giveUp", "before",
+        "catchup.removeAll()",
+        "if Mutant.isOn(.keepUnread) { return }",
+    ),
 ]

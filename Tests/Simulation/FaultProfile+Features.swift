@@ -16,6 +16,12 @@ extension FaultProfile {
     if chance.perMille(500), !hasEphemeralOrBarriers { forgedOffers = 700 }
   }
 
+  /// - Parameter chance: a stream of its own, too. A hub believes only those who may write everything that it has lost
+  ///   something: a reader that alone has seen it goes on with what it has, which other checks would count.
+  mutating func drawRights(from chance: inout Chance) {
+    if chance.perMille(400), !hasEphemeralOrBarriers, unnoticedLosses == 0 { hasRights = true }
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

@@ -102,6 +102,9 @@ package struct FaultProfile: Sendable {
   /// Per thousand steps of an application: it waits until others have a version of the first model.
   package var barriers = 0
 
+  /// Whether users have different rights, which change meanwhile.
+  package var hasRights = false
+
   /// Creates a profile without faults.
   package init() {}
 

@@ -73,6 +73,7 @@ final class Invariants {
         ApprovalOracle(
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
+    if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))

@@ -15,6 +15,8 @@ final class SimulatedHub: SimulationPart {
   @exclusivity(unchecked) var epoch: Epoch = 1 << 32
   /// The model of each topic that this hub has ever assigned.
   @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
+  /// Who opened each connection of this run, in histories with rights.
+  @exclusivity(unchecked) private var users: [ConnectionID: Int] = [:]
   /// While the process is stopped, its events wait in `inbox`.
   @exclusivity(unchecked) private(set) var isPaused = false
   @exclusivity(unchecked) private var inbox: [HubEvent] = []
@@ -45,6 +47,7 @@ final class SimulatedHub: SimulationPart {
     if !isProven || run == 1 { epoch += 1 << 32 | 1 }
     store.restart()
     topicNames.removeAll()
+    users.removeAll()
     try invariants.observe(.hubStarts(self, isProven: isProven))
     var configuration = HubMachineConfiguration()
     configuration.name = "simulated"
@@ -53,8 +56,10 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
+    if context.rights != nil { configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")] }
     let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
     var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
+    _ = machine.apply(context.rights?.policy)
     for model in store.models {
       do {
         try machine.restore(try store.load(model))
@@ -177,10 +182,35 @@ final class SimulatedHub: SimulationPart {
 
   /// Reads a frame; what follows from it happens when the hub settles.
   func receive(_ frame: [UInt8], on connection: ConnectionID) {
+    if let rights = context.rights, let user = user(on: connection), machine?.isIdentified(connection) == false {
+      machine?.identify(connection, as: rights.principal(of: user))
+      users[connection] = user
+    }
     frame.withUnsafeBytes { machine?.receive($0, on: connection, time: time, into: &output) }
   }
 
   func closed(_ connection: ConnectionID) { machine?.closed(connection, time: time, into: &output) }
+
+  /// The user at the other end of a connection, by its number in the table of rights; nil: nobody knows.
+  func user(on connection: ConnectionID) -> Int? {
+    if let user = users[connection] { return user }
+    if let peer = network.peer(on: connection) { return peer.user }
+    // Some connections of attackers come without a name.
+    return connection % 4 == 0 ? nil : context.rights?.stranger
+  }
+
+  /// Puts the present rights in force, and ends the connections whose users have others now.
+  func applyRights() throws(Violation) {
+    guard isThere, let policy = context.rights?.policy else { return }
+    for connection in machine?.apply(policy) ?? [] {
+      counts[.connectionEndedForRights] += 1
+      machine?.expel(connection, time: time, into: &output)
+      guard let peer = network.peer(on: connection) else { continue }
+      peer.disconnect()
+      try peer.settle()
+    }
+    try settle()
+  }
 
   /// Both connections of a peer are gone.
   func closed(_ link: PeerLink) {

@@ -63,6 +63,8 @@ final class SimulatedNetwork: SimulationPart {
   }
 
   func subscribe(_ topic: [UInt8], _ isOn: Bool, of peer: SimulatedPeer) {
+    // Who lacks the right cannot connect to where the hub publishes.
+    if let rights = context.rights, !rights.users[peer.user].hasFanout { return }
     deliver(
       .hub(.subscription(topic, isOn: isOn, peer: peer.index, generation: peer.link.generation)),
       within: profile.publishDelay, after: &peer.link.lastSubscriptionArrival)

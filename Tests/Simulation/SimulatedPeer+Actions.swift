@@ -213,6 +213,7 @@ extension SimulatedPeer {
     case .missedHeartbeat: counts[.missedHeartbeat] += 1
     case .newEpoch: counts[.newEpoch] += 1
     case .offered: counts[.offered] += 1
+    case .hubError(.notPermitted, _, _): counts[.joinRefusedWithoutRight] += 1
     case .diverged: try invariants.observe(.diverged)
     default: break
     }

@@ -73,6 +73,8 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     numbers = KnownNumbers(models: models)
   }
 
+  /// Its number in the table of rights: that of the peer for which it sends an earlier run's writes.
+  var user: Int { outbox.successor?.index ?? index }
   /// The time by its clock.
   var clock: UInt64 { now + process.clockOffset }
   var tag: Tag { session.identity.tag }

@@ -20,6 +20,10 @@ final class SimulationContext {
   @exclusivity(unchecked) var isQuiet = false
   /// How often each situation has occurred so far.
   @exclusivity(unchecked) var counts = Counts()
+  /// Who may do what; nil: everybody may do everything.
+  @exclusivity(unchecked) var rights: RightsTable?
+  /// Chance for rights: a stream of its own, too.
+  @exclusivity(unchecked) var rightsChance: Chance
   /// Writes of all applications so far.
   @exclusivity(unchecked) var writeCount = 0
   @exclusivity(unchecked) private(set) var digest = HistoryDigest()
@@ -27,12 +31,15 @@ final class SimulationContext {
   @exclusivity(unchecked) private(set) var trace: [String] = []
   private let keepsTrace: Bool
 
-  init(profile: FaultProfile, chance: Chance, featureChance: Chance, keepsTrace: Bool) {
+  init(profile: FaultProfile, chance: Chance, featureChance: Chance, rightsChance: Chance, keepsTrace: Bool) {
     self.profile = profile
     self.chance = chance
     self.featureChance = featureChance
+    self.rightsChance = rightsChance
     self.keepsTrace = keepsTrace
     modelNames = (0..<profile.models).map { "m\($0)" } + (profile.visits > 0 ? ["visited"] : [])
+    // The peers, and a stranger.
+    if profile.hasRights { rights = RightsTable(users: profile.peers + 1, self, &self.rightsChance) }
   }
 
   /// The name of the model that applications visit; nil in histories without visits.

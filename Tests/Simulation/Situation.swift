@@ -87,6 +87,12 @@ package enum Situation: String, CaseIterable, Sendable {
   case barrierMissed = "barrier timed out"
   case barrierOfOldEpoch = "barrier ended by a new epoch"
   case barrierUnanswered = "barrier without an answer"
+  case rightsChanged = "rights changed"
+  case connectionEndedForRights = "connection ended, as its user's rights changed"
+  case refusedWithoutRight = "write refused without the right"
+  case joinRefusedWithoutRight = "join refused without the right to read"
+  case droppedWithoutRight = "replica dropped with the right to read"
+  case pried = "stranger asked for everything"
 }
 
 extension Situation {

@@ -52,6 +52,10 @@ package struct Violation: Error, CustomStringConvertible {
     case approval = "owner's approval"
     /// A version that is reported as applied by others is applied (§5.3).
     case barrier
+    /// Nothing of a model goes to a user who may not read it (§15.4).
+    case readingRight = "right to read"
+    /// Nobody changes a field without the right to it (§15.4).
+    case writingRight = "right to write"
   }
 
   /// The rule that was violated.

@@ -36,7 +36,10 @@ extension World {
     let model = modelNames[index]
     guard let topic = hub.topic(of: index) else { return }
     // Not the carriers, which only send an earlier run's writes.
-    let candidates = network.peers.filter { $0.outbox.successor == nil }
+    let candidates = network.peers.filter {
+      $0.outbox.successor == nil && context.rights?.isWritable(0, of: index, by: $0.user) != false
+    }
+    guard candidates.count > 1 else { return }
     let chosen = chance.below(candidates.count)
     let (victim, writer) = (candidates[chosen], candidates[(chosen + 1) % candidates.count])
     let losesHeartbeat = chance.perMille(500)

@@ -14,6 +14,7 @@ package final class World: SimulationPart {
   private let faults: Faults
   private let workload: Workload
   private let ephemeralWorkload: EphemeralWorkload
+  private let rightsChanges: RightsChanges
 
   /// Creates the world of one seed.
   /// - Parameters:
@@ -25,11 +26,14 @@ package final class World: SimulationPart {
     var featureChance = Chance(seed: seed ^ 0x5EED_C0DE)
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
     var attackChance = Chance(seed: seed ^ 0x11A2_5EED)
+    var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
+      drawn.drawRights(from: &rightsChance)
     }
-    context = SimulationContext(profile: drawn, chance: chance, featureChance: featureChance, keepsTrace: keepsTrace)
+    context = SimulationContext(
+      profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
     invariants = Invariants(context)
     network = SimulatedNetwork(context, isolationChance: Chance(seed: seed ^ 0x0F06_5EED))
     hub = SimulatedHub(context, invariants, network)
@@ -37,6 +41,7 @@ package final class World: SimulationPart {
     faults = Faults(hub, attackers)
     workload = Workload(context, network, faults)
     ephemeralWorkload = EphemeralWorkload(context, network)
+    rightsChanges = RightsChanges(hub)
     for index in 0..<drawn.peers {
       let book = drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil
       network.peers.append(SimulatedPeer(index, after: nil, book: book, of: hub))
@@ -80,6 +85,7 @@ package final class World: SimulationPart {
     }
     ephemeralWorkload.begin()
     attackers.awaitAttack()
+    rightsChanges.awaitChange()
     try run(for: profile.chaosMilliseconds)
   }
 
@@ -112,6 +118,7 @@ package final class World: SimulationPart {
     case .endQuiet: context.isQuiet = false
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
     case .attack: try attackers.attack()
+    case .changeRights: try rightsChanges.change()
     }
   }
 

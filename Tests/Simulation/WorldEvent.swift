@@ -19,6 +19,7 @@ enum WorldEvent {
   case endQuiet
   case forgeOffer(hubRun: Int)
   case attack
+  case changeRights
 }
 
 /// What is to happen at the hub. What a run of it began is void in another.

@@ -96,7 +96,8 @@ public enum Phase: Hashable, Sendable {
   case stopped(StopReason)
 }
 
-/// Why a hub did not let a peer join a model. The peer asks again every few seconds; writes wait meanwhile.
+/// Why a hub did not let a peer join a model. The peer asks again every few seconds; writes wait meanwhile, unless the
+/// right to read the model is missing: then they end, and what was read of the model is dropped.
 public struct JoinRefusal: Hashable, Sendable, CustomStringConvertible {
   /// `badName`, `overLimit`, `tooManyTopics` or `notPermitted`.
   public var code: ErrorCode

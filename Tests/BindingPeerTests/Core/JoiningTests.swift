@@ -27,6 +27,52 @@ struct JoiningTests {
     #expect(bench.session.syncState(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
   }
 
+  /// The hub's answer to a join without the right to read.
+  private func denied(_ bench: PeerBench) -> ErrorMessage {
+    ErrorMessage(session: bench.sessionID, code: .notPermitted, isFatal: false, text: "lamp: ben lacks the right read")
+  }
+
+  @Test("without the right to read, writes that were never sent end as refused, and later ones too")
+  func writesWithoutRight() throws {
+    var bench = PeerBench()
+    bench.join()
+    let (first, _) = try bench.write(.set(["level": "1"]))
+    bench.open()
+    bench.welcome()
+    let refusal = Refusal(.notPermitted, "lamp: ben lacks the right read")
+    let ended = bench.hub(.error(denied(bench)))
+    #expect(ended.settled.map(\.id) == [first] && ended.settled.map(\.outcome) == [.refused(refusal)])
+    let (second, _) = try bench.write(.set(["level": "2"]))
+    bench.hub(bench.heartbeat(1))
+    bench.wait(3_000)
+    #expect(bench.hub(.error(denied(bench))).settled.map(\.id) == [second])
+    #expect(bench.session.shown("lamp", "level") == nil)
+  }
+
+  @Test("when the right to read ends, what was read is dropped, and a write that was sent ends as unknown")
+  func rightEnds() throws {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    let (sent, _) = try bench.write(.set(["level": "1"]))
+    bench.lose()
+    let (unsent, _) = try bench.write(.set(["on": "false"]))
+    bench.open()
+    bench.welcome()
+    let ended = bench.hub(.error(denied(bench)))
+    let outcomes = Dictionary(uniqueKeysWithValues: ended.settled.map { ($0.id, $0.outcome) })
+    #expect(outcomes[sent] == .unknown("it was sent, and this peer may no longer read the model"))
+    #expect(outcomes[unsent] == .refused(Refusal(.notPermitted, "lamp: ben lacks the right read")))
+    #expect(bench.session.shown("lamp", "level") == nil && bench.session.shown("lamp", "on") == nil)
+    #expect(bench.session.version(of: "lamp").version == 0)
+    // The right is given back.
+    bench.lose()
+    bench.open()
+    let again = bench.welcome()
+    #expect(again.join.version == 0 && again.join.unacknowledged == 2)
+    bench.catchUp(again.request, version: 9, lit)
+    #expect(bench.session.shown("lamp", "on")?.description == "true" && bench.session.isCurrent("lamp"))
+  }
+
   @Test("a hub's refusal of the session stays its state until a welcome or until the hub stops answering")
   func refusedSession() {
     var bench = PeerBench()

@@ -27,6 +27,12 @@ struct ConvergenceOracle: Invariant, SimulationPart {
       for (index, model) in modelNames.enumerated() {
         guard let head = hub.head(of: model) else { continue }
         let mine = peer.session.version(of: model)
+        if context.rights?.mayRead(peer.user, index) == false {
+          guard mine.version == 0 else {
+            throw Violation(.readingRight, "\(peer) keeps version \(mine.version) of \(model), which it may not read")
+          }
+          continue
+        }
         guard mine.version == head.version, mine.epoch == hub.epoch else {
           throw Violation(
             .convergence,

@@ -60,6 +60,7 @@ struct OutcomeOracle: Invariant, SimulationPart {
     case .unknown:
       counts[.unknown] += 1
       // Undecided writes are resent; only how long an earlier run waited is unknown.
+      if context.rights?.users[peer.user].wasUnreadable[write.model] == true { return }
       if log.losses == 0, !peer.mayBeForgotten, !peer.numbers.wasForgotten || peer.outbox.successor == nil {
         throw Violation(.outcomeKept, "\(what) ended with an unknown outcome, although nothing was lost")
       }
@@ -69,7 +70,9 @@ struct OutcomeOracle: Invariant, SimulationPart {
       if !write.isWithdrawn { throw Violation(.oneOutcome, "\(what) expired without being withdrawn") }
     case .refused(let refusal):
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
-      if !write.mayBeRefused, !mayOwnerRefuse(refusal, in: write.model) {
+      if refusal.code == .notPermitted, context.rights?.users[peer.user].wasDenied[write.model] == true {
+        counts[.refusedWithoutRight] += 1
+      } else if !write.mayBeRefused, !mayOwnerRefuse(refusal, in: write.model) {
         throw Violation(.oneOutcome, "\(what) was refused: \(refusal)")
       }
     }

@@ -23,6 +23,15 @@ struct ReplicaOracle: Invariant, SimulationPart {
   private func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Violation) {
     guard let model = modelNames.firstIndex(of: update.model) else { return }
     let before = peer.observed.seen[model]
+    if update.cause == .detached, update.version == 0, before.version > 0,
+      context.rights?.users[peer.user].wasUnreadable[model] == true
+    {
+      counts[.droppedWithoutRight] += 1
+      peer.observed.seen[model] = (0, 0)
+      peer.numbers.seen[model].removeAll()
+      peer.writes.acknowledged.removeAll { $0.model == model }
+      return recordNotified(update, peer, in: model)
+    }
     if before.epoch == update.epoch, update.version < before.version {
       throw Violation(
         .neverBack, "\(peer) went from version \(before.version) of \(update.model) back to \(update.version)")
@@ -101,6 +110,8 @@ struct ReplicaOracle: Invariant, SimulationPart {
       guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.writes.lastPlain[at.model][at.field]
       else { return true }
       let shown = peer.read { $0.shown(modelNames[at.model], SimulatedField.names[at.field]) }
+      // What may not be read any more shows no more.
+      if mine.version == 0, context.rights?.users[peer.user].wasUnreadable[at.model] == true { return true }
       if shown != last.value {
         wrong = Violation(
           .readYourWrites,

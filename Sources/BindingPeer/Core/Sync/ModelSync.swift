@@ -153,6 +153,29 @@ struct ModelSync: Sendable {
     writes.sendsFrom = 0
   }
 
+  /// The hub does not let this peer read the model, or no longer: drops what was read, and ends the writes. A write
+  /// that may have reached the hub while this peer had the right ends as unknown.
+  mutating func giveUp(because text: String, _ context: inout SessionContext) {
+    for write in writes.order {
+      // The session that sends an earlier run's write is refused itself.
+      guard let pending = writes[write], pending.carried == nil else { continue }
+      if pending.isUnacknowledged {
+        let wasSent = pending.number != nil || pending.sending.wasSent || pending.sending.isSecondTry
+        let outcome: Outcome =
+          wasSent
+          ? .unknown("it was sent, and this peer may no longer read the model") : .refused(Refusal(.notPermitted, text))
+        settle(write, as: outcome, &context)
+      }
+      release(write)
+      update.record(.outcome)
+    }
+    guard replica.version > 0 else { return }
+    catchup.removeAll()
+    replica.become(Replica())
+    join.startsOver = false
+    update.record(.detached)
+  }
+
   /// The hub has another log: sets the replica aside and restores what is known of the other log.
   mutating func changeLog(from old: LogID, to new: LogID) {
     if replica.version > 0 {

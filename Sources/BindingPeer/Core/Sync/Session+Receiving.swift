@@ -68,6 +68,7 @@ extension Session {
     guard error.session == connection.sessionID, phase == .welcoming || phase == .live else { return }
     if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
       let refusal = JoinRefusal(code: error.code, reason: error.text)
+      if error.code == .notPermitted { models[at: index].giveUp(because: error.text, &context) }
       // The join is repeated every few seconds: an equal refusal is not reported again.
       guard models[at: index].join.refusal != refusal else { return }
       models[at: index].join.refusal = refusal

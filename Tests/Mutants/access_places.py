@@ -1,0 +1,121 @@
+"""Places of the mutants of rights, in the hub."""
+
+from place import Place
+
+_CORE = "Sources/BindingHub/Core/"
+
+PLACES = [
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func joinModel", "instead of",
+        "guard user.mayRead(join.name) else {",
+        "guard user.mayRead(join.name) || Mutant.isOn(.joinUnread) else {",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func joinModel", "instead of",
+        "if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }",
+        """
+if !user.rights(on: join.name).isBelieved, !Mutant.isOn(.believeReaders) {
+  (claims.epoch, claims.version) = (0, 0)
+}
+""",
+    ),
+    Place(
+        _CORE + "Sync/PrefixAnnouncer.swift", "func announce", "instead of",
+        "let user = hub.access.rights(of: connection)",
+        "let user = Mutant.isOn(.announceUnread) ? .all : hub.access.rights(of: connection)",
+    ),
+    Place(
+        _CORE + "Sync/PrefixAnnouncer.swift", "func announceFirstCommit", "instead of",
+        """
+guard let session = hub.sessions[id], hub.access.rights(of: session.connection).mayRead(model.id) else {
+  continue
+}
+""",
+        """
+guard let session = hub.sessions[id],
+  Mutant.isOn(.announceFirstUnread) || hub.access.rights(of: session.connection).mayRead(model.id)
+else {
+  continue
+}
+""",
+    ),
+    Place(
+        _CORE + "Access/PublishPermit.swift", "init", "before",
+        "guard let policy else { return }",
+        "if Mutant.isOn(.publishUnread) { return }",
+    ),
+    Place(
+        _CORE + "Models/ModelTable.swift", "func apply", "before",
+        "for model in logs where model !== removed { model.permit = PublishPermit(for: model.id, by: policy) }",
+        "if Mutant.isOn(.keepPublishing) { return }",
+    ),
+    Place(
+        _CORE + "Models/ModelTable.swift", "func make", "instead of",
+        "model.permit = PublishPermit(for: id, by: policy)",
+        "model.permit = PublishPermit(for: id, by: Mutant.isOn(.publishNew) ? nil : policy)",
+    ),
+    Place(
+        _CORE + "Models/ModelLog.swift", "", "instead of",
+        "var routed: Set<SessionID> { permit == nil ? members.sessions : members.routed }",
+        """
+var routed: Set<SessionID> {
+  permit == nil && !Mutant.isOn(.routeFew) ? members.sessions : members.routed
+}
+""",
+    ),
+    Place(
+        _CORE + "Sync/HeadPublisher.swift", "func beatOnRequestConnections", "instead of",
+        "let cannotSubscribe = !hub.access.rights(of: session.connection).hasFanout",
+        """
+let cannotSubscribe =
+  !hub.access.rights(of: session.connection).hasFanout && !Mutant.isOn(.silentToUnsubscribed)
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "endpoints: user.hasFanout ? hub.configuration.endpoints : [],",
+        "endpoints: user.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func checkRight", "before",
+        "guard let limitation else { return }",
+        "if Mutant.isOn(.writeUnchecked) { return }",
+    ),
+    Place(
+        _CORE + "Access/UserRights.swift", "func contains", "instead of",
+        "case .some(let patterns): patterns.contains { $0.matches(field: field) }",
+        "case .some(let patterns): Mutant.isOn(.anyField) || patterns.contains { $0.matches(field: field) }",
+    ),
+    Place(
+        _CORE + "Access/UserRights.swift", "func missing", "instead of",
+        "if isDeletion { return delete.contains(field) ? nil : .delete }",
+        "if isDeletion, !Mutant.isOn(.deleteAsWrite) { return delete.contains(field) ? nil : .delete }",
+    ),
+    Place(
+        _CORE + "Access/UserRights.swift", "func missing", "before",
+        "if field == Names.description { return mayDescribe ? nil : .describe }",
+        "if Mutant.isOn(.describeAsWrite), write != .none, field == Names.description { return nil }",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func checkRightToClear", "before",
+        """
+guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: model.ephemeral != nil) else {
+""",
+        "if Mutant.isOn(.clearUnchecked) { return }",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func apply", "before",
+        "var changed: [ConnectionID] = []",
+        "if Mutant.isOn(.keepRights) { return [] }",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func rights", "instead of",
+        "return users[connection]?.rights ?? .none",
+        "return users[connection]?.rights ?? (Mutant.isOn(.anyConnectionMay) ? .all : .none)",
+    ),
+    Place(
+        _CORE + "HubMachine.swift", "func isAdmin", "before",
+        "let user = hub.access.rights(of: connection)",
+        "if Mutant.isOn(.adminUnchecked) { return true }",
+    ),
+]

@@ -1,0 +1,137 @@
+import BindingHub
+import BindingProtocol
+
+/// Who may do what in the models of a history: a plain table, by user and model. The hub's policy is written from it;
+/// the checks read the table itself.
+struct RightsTable {
+  /// What one user may do with one model.
+  struct Rights: Equatable {
+    var mayRead: Bool
+    /// By field.
+    var mayWrite: [Bool]
+    var mayDelete: [Bool]
+
+    static let all = Rights(mayRead: true, mayWrite: same(true), mayDelete: same(true))
+    static let none = Rights(mayRead: false, mayWrite: same(false), mayDelete: same(false))
+
+    private static func same(_ value: Bool) -> [Bool] { Array(repeating: value, count: SimulatedField.count) }
+
+    /// Whoever may write may read.
+    init(mayRead: Bool, mayWrite: [Bool], mayDelete: [Bool]) {
+      self.mayRead = mayRead || mayWrite.contains(true) || mayDelete.contains(true)
+      (self.mayWrite, self.mayDelete) = (mayWrite, mayDelete)
+    }
+
+    init(drawnFrom chance: inout Chance) {
+      switch chance.below(20) {
+      case 0..<10: self = .all
+      case 10..<13: self = Rights(mayRead: true, mayWrite: Rights.same(false), mayDelete: Rights.same(false))
+      case 13..<17:
+        self = Rights(
+          mayRead: true, mayWrite: SimulatedField.names.map { _ in chance.perMille(500) },
+          mayDelete: SimulatedField.names.map { _ in chance.perMille(300) })
+      default: self = .none
+      }
+    }
+
+    func allowsChange(of field: Int, to value: FieldValue?) -> Bool {
+      // Whoever describes a model may also remove the description.
+      value == nil && field != SimulatedField.description ? mayDelete[field] : mayWrite[field]
+    }
+  }
+
+  /// One user; the last one of a table is a stranger, who never may do everything.
+  struct User: Equatable {
+    var models: [Rights]
+    var hasFanout: Bool
+    /// By model: whether this user once lacked a right, or the right to read.
+    var wasDenied: [Bool]
+    var wasUnreadable: [Bool]
+
+    mutating func remember() {
+      for (model, rights) in models.enumerated() {
+        if rights != .all { wasDenied[model] = true }
+        if !rights.mayRead { wasUnreadable[model] = true }
+      }
+    }
+  }
+
+  private(set) var users: [User]
+  private let modelNames: [String]
+  /// Models with drawn rights; visitors may do everything in the one after them.
+  private let limited: Int
+
+  /// The first user may do everything, so that there is always somebody whose replica is believed.
+  init(users count: Int, _ context: SimulationContext, _ chance: inout Chance) {
+    modelNames = context.modelNames
+    limited = context.profile.models
+    let nothing = modelNames.map { _ in false }
+    let everything = User(
+      models: modelNames.map { _ in .all }, hasFanout: true, wasDenied: nothing, wasUnreadable: nothing)
+    users = Array(repeating: everything, count: count)
+    for user in 1..<count {
+      for model in 0..<limited { draw(user, model, &chance) }
+      users[user].hasFanout = chance.perMille(700)
+    }
+  }
+
+  var stranger: Int { users.count - 1 }
+
+  /// Gives some user other rights.
+  mutating func change(_ chance: inout Chance) {
+    let user = 1 + chance.below(users.count - 1)
+    if chance.perMille(200) { users[user].hasFanout.toggle() }
+    draw(user, chance.below(limited), &chance)
+  }
+
+  /// Takes all rights on a model from a user.
+  mutating func takeAway(_ model: Int, from user: Int) {
+    guard user > 0, model < limited else { return }
+    users[user].models[model] = .none
+    users[user].remember()
+  }
+
+  private mutating func draw(_ user: Int, _ model: Int, _ chance: inout Chance) {
+    var rights = Rights(drawnFrom: &chance)
+    if user == stranger, rights == .all { rights = .none }
+    users[user].models[model] = rights
+    users[user].remember()
+  }
+
+  /// Whether a user may write a field.
+  func isWritable(_ field: Int, of model: Int, by user: Int) -> Bool { users[user].models[model].mayWrite[field] }
+
+  func mayRead(_ user: Int, _ model: Int) -> Bool { users[user].models[model].mayRead }
+
+  /// Whether what is published reaches only those who may read the model.
+  func mayBePublished(_ model: Int) -> Bool { users.allSatisfy { !$0.hasFanout || $0.models[model].mayRead } }
+
+  // MARK: The hub's policy
+
+  /// Who a user is for the hub.
+  func principal(of user: Int) -> HubPrincipal { .named("u\(user)", role: nil) }
+
+  /// The same as a policy.
+  var policy: AccessPolicy {
+    var policy = AccessPolicy()
+    for (index, user) in users.enumerated() {
+      var patterns: [AccessRole.Right: [AccessPattern]] = [:]
+      func allow(_ right: AccessRole.Right, _ text: String) {
+        if let pattern = AccessPattern(text) { patterns[right, default: []].append(pattern) }
+      }
+      for (model, rights) in zip(modelNames, user.models) {
+        if rights.mayRead { allow(.read, model) }
+        for (right, fields) in [(AccessRole.Right.write, rights.mayWrite), (.delete, rights.mayDelete)] {
+          if !fields.contains(false) { allow(right, model) }
+          for field in fields.indices where fields[field] && field != SimulatedField.description {
+            allow(right, "\(model).\(SimulatedField.names[field])")
+          }
+        }
+        if rights.mayWrite[SimulatedField.description] { allow(.describe, model) }
+      }
+      policy.roles["r\(index)"] = AccessRole(patterns, fanout: user.hasFanout, recover: index == 0)
+      policy.names["u\(index)"] = ["r\(index)"]
+    }
+    return policy
+  }
+}
