@@ -174,8 +174,8 @@ let package = Package(
     .testTarget(
       name: "BindingPeerTests",
       dependencies: [
-        "BindbusTesting", "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingProtocol",
-        .product(name: "Logging", package: "swift-log"),
+        "BindbusTesting", "BindingControls", "BindingPeer", "BindingHub", "BindingKeys", "BindingModel",
+        "BindingProtocol", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(

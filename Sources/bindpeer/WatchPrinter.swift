@@ -15,6 +15,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private let pace: Pace<ModelChange>?
   /// The epoch and version of each model's last commit or catch-up.
   private var reached: [String: (epoch: Epoch, version: Version)] = [:]
+  /// Why the hub refuses models that were followed.
+  private var refusals: [String: JoinRefusal] = [:]
   /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
 
@@ -45,6 +47,19 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       keep(model.observe { [weak self] update, missed in self?.print(update, missed: missed, of: field) })
     }
     keep(model)
+    keep(model.statuses.observe { [weak self, id = model.id] in self?.refused(id, $0.refusal) })
+  }
+
+  /// Tells that a model which was followed may be read no more. Whoever looks at its first values learns it elsewhere.
+  private func refused(_ model: String, _ refusal: JoinRefusal?) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let refusal else {
+      refusals[model] = nil
+      return
+    }
+    guard begun.contains(model), refusals.updateValue(refusal, forKey: model) != refusal else { return }
+    Terminal.complain("! refused: \(refusal); waiting")
   }
 
   func link(_ status: PeerStatus) {

@@ -114,6 +114,29 @@ struct AccessTests {
     #expect(bench.send(.ann, message).errors(.ann).isEmpty)
   }
 
+  @Test("a session that can be told its rights is told them before it has joined, unless it may do everything")
+  mutating func told() throws {
+    for peer in [Speaker.ann, .cat] {
+      bench.send(peer, .hello(Hello(identity: peer.identity, capabilities: [Capability.rights])))
+    }
+    let answers = bench.join(.cat, Join(request: 1, model: "lamp")).messages(to: .cat)
+    let rights = SessionRights(
+      session: Speaker.cat.session, topic: HubBench.lamp, mayOwn: false, mayBePresent: false, mayDescribe: false,
+      write: [try #require(NamePattern("level"))], delete: [])
+    #expect(answers.dropFirst().first == .rights(rights))
+    #expect(answers.dropFirst(2).first.map { if case .joined = $0 { true } else { false } } == true)
+    let all =
+      bench.join(.ann, Join(request: 1, model: "lamp")).messages(to: .ann) + bench.wait(1_000).messages(to: .ann)
+    #expect(!all.contains { if case .rights = $0 { true } else { false } })
+  }
+
+  @Test("a session that cannot be told its rights is not")
+  mutating func notTold() {
+    bench.hello(.cat)
+    let answers = bench.join(.cat, Join(request: 1, model: "lamp")).messages(to: .cat)
+    #expect(!answers.contains { if case .rights = $0 { true } else { false } })
+  }
+
   // MARK: Writing
 
   @Test("a write without the right to one of its fields changes none; the refusal names role and right, no pattern")

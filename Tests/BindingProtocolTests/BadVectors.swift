@@ -206,6 +206,7 @@ enum BadVectors {
       toHub(
         "approval-long", good("approval").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
         "1,001 bytes; a reason has at most 1,000"),
+      toPeer("rights-pattern-dot", replaced(good("rights"), "level", Array("le.el".utf8)), "a dot in a pattern"),
       toPeer("approve-field-dot", replaced(good("approve"), "old", Array("o.d".utf8)), "a dot in a field name"),
       badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),

@@ -122,6 +122,22 @@ enum GoodVectors {
         "topic", down(.topic(TopicAssigned(session: session, request: 1, topic: lamp, model: "lamp")))
       ),
       (
+        "rights",
+        down(
+          .rights(
+            SessionRights(
+              session: session, topic: lamp, mayOwn: false, mayBePresent: true, mayDescribe: true,
+              write: ["level", "hall-*"].compactMap { NamePattern($0) }, delete: [.everything])))
+      ),
+      (
+        "rights-none",
+        down(
+          .rights(
+            SessionRights(
+              session: session, topic: lamp, mayOwn: false, mayBePresent: false, mayDescribe: false, write: [],
+              delete: [])))
+      ),
+      (
         "joined",
         down(
           .joined(

@@ -25,6 +25,25 @@ extension TopicAssigned: Mapped {
   }
 }
 
+extension SessionRights: Mapped {
+  static var blank: SessionRights {
+    SessionRights(
+      session: 0, topic: 0, mayOwn: false, mayBePresent: false, mayDescribe: false, write: [], delete: [])
+  }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("session", &session)
+    content.number("topic", &topic)
+    content.flag("own", &mayOwn)
+    content.flag("present", &mayBePresent)
+    content.flag("describe", &mayDescribe)
+    var (write, delete) = (write.map(\.description), delete.map(\.description))
+    content.texts("write", &write)
+    content.texts("delete", &delete)
+    (self.write, self.delete) = (write.compactMap { NamePattern($0) }, delete.compactMap { NamePattern($0) })
+  }
+}
+
 extension Joined: Mapped {
   static var blank: Joined {
     Joined(

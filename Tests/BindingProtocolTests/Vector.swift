@@ -88,6 +88,7 @@ enum Vector: Equatable {
     case .askOffer(let content): content.content
     case .statusReport(let content): content.content
     case .approve(let content): content.content
+    case .rights(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -162,6 +163,7 @@ enum Vector: Equatable {
     case .askOffer: .askOffer(.read(body, problems: &problems))
     case .statusReport: .statusReport(.read(body, problems: &problems))
     case .approve: .approve(.read(body, problems: &problems))
+    case .rights: .rights(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

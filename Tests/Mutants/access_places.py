@@ -77,6 +77,11 @@ let cannotSubscribe =
         "endpoints: user.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
     ),
     Place(
+        _CORE + "Access/UserRights.swift", "var patterns", "instead of",
+        "return fields.count > Int(UInt8.max) ? [.everything] : fields",
+        "return fields.count > Int(UInt8.max) || Mutant.isOn(.tellMore) ? [.everything] : fields",
+    ),
+    Place(
         _CORE + "Access/AccessControl.swift", "func checkRight", "before",
         "guard let limitation else { return }",
         "if Mutant.isOn(.writeUnchecked) { return }",

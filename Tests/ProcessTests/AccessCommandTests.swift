@@ -71,4 +71,24 @@ struct AccessCommandTests {
     #expect(try users.run("bindpeer", ["--hub", "shop", "set", "shop/till.total=2"], as: "guest").code == 0)
     withExtendedLifetime(hub) {}
   }
+
+  @Test("a watch that loses the right to read says so and waits, and goes on when it has the right again")
+  func watch() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    try write(AccessCommandTests.guests)
+    let hub = try users.serve()
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna", ["--role", "guest"])], as: "guest").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "shop/till.open=true"], as: "guest").code == 0)
+    let watch = try users.start("bindpeer", ["--hub", "shop", "watch", "shop/till"], as: "guest")
+    #expect(watch.line { $0.contains("open true") } != nil, "\(watch.output)")
+    try write(AccessCommandTests.guests.replacingOccurrences(of: "shop/", with: "hall/"))
+    #expect(try users.run("bindhub", ["access", "apply"], as: "host").code == 0)
+    #expect(
+      watch.line { $0.contains("refused: shop/till: anna (guest) lacks the right read") } != nil, "\(watch.output)")
+    try write(AccessCommandTests.guests)
+    #expect(try users.run("bindhub", ["access", "apply"], as: "host").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "shop/till.open=false"], as: "guest").code == 0)
+    #expect(watch.line { $0.contains("open") && $0.contains("false") } != nil, "\(watch.output)")
+    withExtendedLifetime(hub) {}
+  }
 }

@@ -175,8 +175,8 @@ package struct HubMachine {
     case .offer(let offer): recovery.receive(offer, session, &hub)
     case .approval(let approval):
       if let index = proposals.receive(approval, session, &hub) { goOn(index, time, &output) }
-    case .awaitApplied where hub.sessions[session]?.reports == false,
-      .report where hub.sessions[session]?.reports == false:
+    case .awaitApplied where hub.sessions[session]?.capabilities.reports == false,
+      .report where hub.sessions[session]?.capabilities.reports == false:
       throw WireError(
         message: message.kind.name.description, place: "kind",
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)

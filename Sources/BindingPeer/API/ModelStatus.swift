@@ -19,6 +19,9 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
   public var waiting: RetryReason?
   /// Why the hub does not let this peer join the model; nil if it does. The peer asks again every few seconds.
   public var refusal: JoinRefusal?
+  /// Whether the hub lets this peer read the model and change nothing in it. `SharedField.isReadOnly` tells it of one
+  /// field.
+  public var isReadOnly = false
   /// The fields that do not show what was assigned or received, or whose declaration differs from the description, by
   /// their names on the wire.
   public var problems: [String: FieldProblem] = [:]
@@ -33,6 +36,7 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
       parts.append("\(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome, \(inFlight) in flight")
     }
     if let waiting { parts.append("waiting: \(waiting)") }
+    if isReadOnly { parts.append("read-only") }
     if let refusal { parts.append("not joined: \(refusal)") }
     for (field, problem) in problems.sorted(by: { $0.key < $1.key }) { parts.append("\(field): \(problem)") }
     return parts.joined(separator: "; ")
@@ -51,7 +55,8 @@ extension SharedModel {
         version: syncState.version, staleSince: syncState.staleSince.map(PeerClock.instant),
         unconfirmed: syncState.unconfirmed, inFlight: syncState.inFlight,
         pendingSince: syncState.pendingSince.map(PeerClock.instant),
-        waiting: state.writes.retryReason(of: syncState.waiting), refusal: syncState.refusal, problems: problems)
+        waiting: state.writes.retryReason(of: syncState.waiting), refusal: syncState.refusal,
+        isReadOnly: syncState.isReadOnly, problems: problems)
     }
   }
 

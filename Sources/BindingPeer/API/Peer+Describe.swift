@@ -39,7 +39,7 @@ private struct Declaration: Sendable {
   }
 
   func propose(to model: SharedModel) async {
-    if present(in: model) == nil {
+    if present(in: model) == nil, model.mayWrite(Names.description) {
       let version = model.version
       if version.version == 0 {
         // One weak write, which yields to what others write first.
@@ -66,12 +66,12 @@ private struct Declaration: Sendable {
   /// The description that the hub has.
   private func present(in model: SharedModel) -> FieldValue? { model.record(Names.description)?.committed }
 
-  /// The defaults to write. One that the description does not allow only shows here: the hub would refuse the whole
-  /// proposal for it, and an empty text may well mean that nothing was chosen yet.
+  /// The defaults to write, where this peer may write. One that the description does not allow only shows here: the hub
+  /// would refuse the whole proposal for it, and an empty text may well mean that nothing was chosen yet.
   private func missing(in model: SharedModel) -> [FieldOperation] {
     let inForce = present(in: model)?.jsonIfValid.map(ModelDescription.init) ?? fields
     return defaults.filter {
-      model.record($0.field)?.committed == nil && inForce.admits($0.value, for: $0.field)
+      model.mayWrite($0.field) && model.record($0.field)?.committed == nil && inForce.admits($0.value, for: $0.field)
     }
   }
 

@@ -18,6 +18,10 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// `status`, observable on the model's lane: `lamp.$level.statuses.observe { … }`.
   public var statuses: Statuses<FieldStatus> { Statuses(broadcaster: cell.statusBroadcaster, subject: cell) }
 
+  /// Whether the hub does not let this peer write the field: a form can disable its control. false until the hub has
+  /// said so; it is known when the model is current, and changes only while the link is down.
+  public var isReadOnly: Bool { cell.attachment.map { !$0.model.mayWrite($0.name) } ?? false }
+
   /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
   public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
   /// The location that bindings use: reads are local, writes go to the hub.

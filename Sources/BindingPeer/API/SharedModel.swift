@@ -68,6 +68,12 @@ public final class SharedModel: Sendable {
     return fresh
   }
 
+  /// Whether the hub lets this peer write a field; true until it has said otherwise.
+  func mayWrite(_ field: String) -> Bool {
+    let id = id
+    return runtime.state.withLock { $0.session.mayWrite(field, in: id) }
+  }
+
   /// Waits until the model is current. Returns false when `timeout` passes first, the task is cancelled, or the hub
   /// does not let this peer join the model: then `status.refusal` says why.
   public func whenCurrent(timeout: Duration) async -> Bool {

@@ -150,6 +150,11 @@ package struct Session: Sendable {
     FieldSyncState(of: field, in: models[id], staleSince: staleSince(id))
   }
 
+  /// Whether this peer may write a field of a model, as far as the hub has told.
+  func mayWrite(_ field: String, in id: String) -> Bool {
+    models[id]?.join.rights?.allowsWriting(field) ?? true
+  }
+
   func syncState(of id: String) -> ModelSyncState { ModelSyncState(of: models[id], staleSince: staleSince(id)) }
 
   private func staleSince(_ id: String) -> UInt64? {

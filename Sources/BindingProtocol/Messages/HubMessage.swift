@@ -56,6 +56,7 @@ package enum HubMessage: Sendable, Hashable {
   case statusReport(StatusReport)
   case awaited(Awaited)
   case approve(ApprovalRequest)
+  case rights(SessionRights)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
@@ -77,6 +78,7 @@ package enum HubMessage: Sendable, Hashable {
     case .statusReport: .statusReport
     case .awaited: .awaited
     case .approve: .approve
+    case .rights: .rights
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
@@ -99,6 +101,7 @@ package enum HubMessage: Sendable, Hashable {
     case .statusReport(let content): content
     case .awaited(let content): content
     case .approve(let content): content
+    case .rights(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
@@ -138,6 +141,7 @@ package enum HubMessage: Sendable, Hashable {
     case .statusReport: self = .statusReport(try StatusReport(from: &reader))
     case .awaited: self = .awaited(try Awaited(from: &reader))
     case .approve: self = .approve(try ApprovalRequest(from: &reader))
+    case .rights: self = .rights(try SessionRights(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))

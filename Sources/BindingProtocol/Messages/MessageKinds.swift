@@ -56,6 +56,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case statusReport = 0x8B
   case awaited = 0x8C
   case approve = 0x8D
+  case rights = 0x8E
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
@@ -77,6 +78,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .statusReport: "statusReport"
     case .awaited: "awaited"
     case .approve: "approve"
+    case .rights: "rights"
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"

@@ -11,12 +11,15 @@ package enum Capability {
   /// epoch, an offer which numbers were seen (§6.1, §7).
   package static let recovery = "rescue"
 
+  /// Wants to be told what it may do in each model: the kind `rights` (§15.5).
+  package static let rights = "rights"
+
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-d55e8802"
+  package static let draft = "draft-0ab6ef29"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, draft]
+  package static let all = [applied, ephemeral, recovery, rights, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -73,6 +73,45 @@ struct JoiningTests {
     #expect(bench.session.shown("lamp", "on")?.description == "true" && bench.session.isCurrent("lamp"))
   }
 
+  @Test("the rights that precede a joined count from then on, and a joined without them means everything")
+  func rights() throws {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    #expect(bench.session.mayWrite("level", in: "lamp"))
+    let rights = SessionRights(
+      session: bench.sessionID, topic: PeerBench.lamp, mayOwn: false, mayBePresent: false, mayDescribe: false,
+      write: [try #require(NamePattern("lev*"))], delete: [])
+    bench.hub(bench.assigned(request), .rights(rights))
+    #expect(bench.session.mayWrite("on", in: "lamp"), "the join is not answered yet")
+    bench.hub(bench.joined(request, version: 0, follows: .nothing))
+    #expect(bench.session.mayWrite("level", in: "lamp") && !bench.session.mayWrite("on", in: "lamp"))
+    #expect(!bench.session.mayWrite(Names.description, in: "lamp"))
+    #expect(!bench.session.syncState(of: "lamp").isReadOnly)
+    bench.lose()
+    bench.live()
+    #expect(bench.session.mayWrite("on", in: "lamp"))
+  }
+
+  @Test("rights for another session or topic are ignored")
+  func othersRights() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    bench.hub(bench.assigned(request))
+    for (session, topic) in [(bench.sessionID &+ 1, PeerBench.lamp), (bench.sessionID, PeerBench.lamp + 1)] {
+      bench.hub(
+        .rights(
+          SessionRights(
+            session: session, topic: topic, mayOwn: false, mayBePresent: false, mayDescribe: false, write: [],
+            delete: [])))
+    }
+    bench.hub(bench.joined(request, version: 0, follows: .nothing))
+    #expect(!bench.session.syncState(of: "lamp").isReadOnly)
+  }
+
   @Test("a hub's refusal of the session stays its state until a welcome or until the hub stops answering")
   func refusedSession() {
     var bench = PeerBench()

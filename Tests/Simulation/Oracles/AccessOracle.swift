@@ -45,6 +45,9 @@ struct AccessOracle: Invariant, SimulationPart {
         throw Violation(
           .readingRight, "the hub sent \(message.kind) of \(modelNames[model]) to user \(user ?? -1)")
       }
+      if case .rights(let rights) = message, let user, let model = models.first {
+        try check(rights, table.users[user].models[model], "user \(user) in \(modelNames[model])")
+      }
       if case .statusReport = message {
         throw Violation(.readingRight, "the hub sent its status to user \(user ?? -1), who is no administrator")
       }
@@ -53,6 +56,16 @@ struct AccessOracle: Invariant, SimulationPart {
       {
         throw Violation(.readingRight, "the hub told user \(user ?? -1) where it publishes")
       }
+    }
+  }
+
+  /// What a session is told of its rights is what they are.
+  private func check(_ told: SessionRights, _ rights: RightsTable.Rights, _ whose: String) throws(Violation) {
+    for (field, name) in SimulatedField.names.enumerated() {
+      let isDeletion = field != SimulatedField.description && told.delete.contains { $0.matches(name) }
+      guard told.allowsWriting(name) == rights.mayWrite[field],
+        field == SimulatedField.description || isDeletion == rights.mayDelete[field]
+      else { throw Violation(.writingRight, "the hub told \(whose) something else about \(name)") }
     }
   }
 
@@ -67,6 +80,7 @@ struct AccessOracle: Invariant, SimulationPart {
     case .heads(let heads): topics = heads.heads.map(\.topic)
     case .askOffer(let ask): topics = [ask.topic]
     case .approve(let request): topics = [request.topic]
+    case .rights(let rights): topics = [rights.topic]
     case .commits, .catchup, .head, .ask: topics = [topic]
     case .welcome, .error, .pong, .statusReport, .awaited, .heartbeat: topics = []
     }

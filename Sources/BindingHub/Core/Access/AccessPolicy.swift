@@ -1,3 +1,5 @@
+import BindingProtocol
+
 /// Who may do what at a hub: roles, and the names that have them. What no role allows is denied.
 package struct AccessPolicy: Hashable, Sendable {
   /// The roles by name.
@@ -91,64 +93,34 @@ package struct AccessRole: Hashable, Sendable {
   }
 }
 
-/// A model id, or a model id and a field name with a dot between, in which `*` stands for any characters, also none.
+/// A pattern of model ids, or of model ids and of field names with a dot between.
 package struct AccessPattern: Hashable, Sendable, CustomStringConvertible {
   /// The pattern as it is written.
   package let description: String
-  private let model: [UInt8]
+  private let model: NamePattern
   /// nil: all fields but the description.
-  private let field: [UInt8]?
+  let field: NamePattern?
 
   /// Reads a pattern; nil: it can match nothing.
   package init?(_ text: String) {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(AccessPattern.isAllowed) }) else { return nil }
-    description = text
-    model = Array(parts[0].utf8)
-    field = parts.count > 1 ? Array(parts[1].utf8) : nil
-    if field?.contains(UInt8(ascii: "/")) == true { return nil }
+    guard let model = NamePattern(parts[0]) else { return nil }
+    (description, self.model) = (text, model)
+    if parts.count > 1 {
+      guard !parts[1].contains("/"), let field = NamePattern(parts[1]) else { return nil }
+      self.field = field
+    } else {
+      field = nil
+    }
   }
 
   /// Whether it matches every model.
-  package var isEverything: Bool { field == nil && model.allSatisfy { $0 == UInt8(ascii: "*") } }
+  package var isEverything: Bool { field == nil && model.isEverything }
 
   /// Whether it names fields.
   package var namesFields: Bool { field != nil }
 
-  package func matches(model id: String) -> Bool { AccessPattern.matches(model, id.utf8[...]) }
+  package func matches(model id: String) -> Bool { model.matches(id) }
 
-  package func matches(field name: String) -> Bool { field.map { AccessPattern.matches($0, name.utf8[...]) } ?? true }
-
-  private static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "/"),
-      UInt8(ascii: "*"):
-      true
-    default: false
-    }
-  }
-
-  /// Matches from left to right. After a mismatch only the last star takes one character more, so the time is bounded
-  /// by the product of both lengths.
-  private static func matches(_ pattern: [UInt8], _ text: Substring.UTF8View) -> Bool {
-    var (at, star) = (0, Int?.none)
-    var position = text.startIndex
-    var resume = position
-    while position < text.endIndex {
-      if at < pattern.count, pattern[at] == UInt8(ascii: "*") {
-        (star, resume) = (at, position)
-        at += 1
-      } else if at < pattern.count, pattern[at] == text[position] {
-        at += 1
-        position = text.index(after: position)
-      } else if let star {
-        resume = text.index(after: resume)
-        (at, position) = (star + 1, resume)
-      } else {
-        return false
-      }
-    }
-    return pattern[at...].allSatisfy { $0 == UInt8(ascii: "*") }
-  }
+  package func matches(field name: String) -> Bool { field?.matches(name) ?? true }
 }

@@ -74,6 +74,13 @@ package struct ModelRights: Hashable, Sendable {
   /// Whether its replica is believed when the hub has lost commits.
   package var isBelieved: Bool { mayRecover || write == .all }
 
+  /// The same, as it is told to a session.
+  func message(to session: SessionID, _ topic: Topic) -> SessionRights {
+    SessionRights(
+      session: session, topic: topic, mayOwn: mayOwn, mayBePresent: mayBePresent, mayDescribe: mayDescribe,
+      write: write.patterns, delete: delete.patterns)
+  }
+
   /// The right that a change of a field lacks; nil: none.
   func missing(toChange field: String, isDeletion: Bool, isEphemeral: Bool) -> AccessRole.Right? {
     if isEphemeral, field == Names.owner { return mayOwn ? nil : .own }
@@ -105,6 +112,17 @@ package enum FieldSelection: Hashable, Sendable {
       self = .all
     } else {
       self = .some(patterns)
+    }
+  }
+
+  /// Patterns of its names. Too many for a message are told as one that matches all: the hub decides in any case.
+  fileprivate var patterns: [NamePattern] {
+    switch self {
+    case .none: return []
+    case .all: return [.everything]
+    case .some(let patterns):
+      let fields = patterns.compactMap(\.field)
+      return fields.count > Int(UInt8.max) ? [.everything] : fields
     }
   }
 

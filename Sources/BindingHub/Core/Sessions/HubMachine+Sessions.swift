@@ -59,8 +59,7 @@ extension HubMachine {
       SessionRecord(
         id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
-        reports: hello.capabilities.contains(Capability.applied),
-        reportsEarlier: hello.capabilities.contains(Capability.recovery)))
+        capabilities: SessionCapabilities(hello.capabilities)))
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()

@@ -11,10 +11,7 @@ struct SessionRecord {
   let leaseMilliseconds: UInt64
   let welcomedAt: UInt64
   var expiresAt: UInt64
-  /// Whether the peer reports the versions that it has applied when asked.
-  var reports: Bool
-  /// Whether the peer marks proposals that were first sent in an earlier epoch (capability `rescue`).
-  var reportsEarlier = false
+  let capabilities: SessionCapabilities
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
   var outcomes = OutcomeMessages()
@@ -24,6 +21,22 @@ struct SessionRecord {
   var seat: Seat?
   /// The peer must say hello again. Until it does, or the lease ends, its frames are ignored.
   var isOver = false
+}
+
+/// Which optional parts of the protocol a peer knows.
+struct SessionCapabilities {
+  /// Whether it reports the versions that it has applied when asked.
+  let reports: Bool
+  /// Whether it marks proposals that were first sent in an earlier epoch (capability `rescue`).
+  let reportsEarlier: Bool
+  /// Whether it is told its rights in each model.
+  let learnsRights: Bool
+
+  init(_ names: [String]) {
+    reports = names.contains(Capability.applied)
+    reportsEarlier = names.contains(Capability.recovery)
+    learnsRights = names.contains(Capability.rights)
+  }
 }
 
 /// A session's cached position in a joined model, valid while the model's `seating` is unchanged.

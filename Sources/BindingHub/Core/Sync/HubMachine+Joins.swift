@@ -228,8 +228,17 @@ extension HubMachine {
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
       digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: catchup.follows,
       model: model.id)
+    tellRights(of: id, in: model, &output)
     hub.send(.joined(joined), to: id, &output)
     if catchup.follows != .nothing { publisher.catchups.add(catchup) }
+  }
+
+  /// Tells a session what it may do in a model, unless it may do everything.
+  private func tellRights(of id: SessionID, in model: ModelLog, _ output: inout HubOutput) {
+    guard let session = hub.sessions[id], session.capabilities.learnsRights else { return }
+    let user = hub.access.rights(of: session.connection)
+    guard !user.isUnlimited, case let rights = user.rights(on: model.id), rights != .all else { return }
+    hub.send(.rights(rights.message(to: id, model.topic)), to: id, &output)
   }
 
   mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {

@@ -57,7 +57,9 @@ struct BarrierTable {
         count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout,
         waiting: model.members.sessions), to: index)
     for id in model.members.sessions {
-      guard let session = hub.sessions[id], !session.reports, let applied = session.joins[model.topic]?.applied else {
+      guard let session = hub.sessions[id], !session.capabilities.reports,
+        let applied = session.joins[model.topic]?.applied
+      else {
         continue
       }
       reached(applied, of: index, by: id)

@@ -8,9 +8,9 @@ extension HubContext {
     let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
     let joined = model.members.sessions.sorted().compactMap { sessions[$0] }
     let routed = model.routed
-    let permit = joined.allSatisfy(\.reports) && joined.count > routed.count ? model.permit : nil
+    let permit = joined.allSatisfy(\.capabilities.reports) && joined.count > routed.count ? model.permit : nil
     if let permit { output.send(question, to: .subscribers(permit), topic: model.topic, start: start) }
-    for session in joined where session.reports && (permit == nil || routed.contains(session.id)) {
+    for session in joined where session.capabilities.reports && (permit == nil || routed.contains(session.id)) {
       send(question, to: session.id, &output, topic: model.topic)
     }
   }

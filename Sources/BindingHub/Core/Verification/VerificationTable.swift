@@ -41,9 +41,9 @@ struct VerificationTable {
       examined.append(
         Verification.Examined(
           model: index, known: [(model.version, model.fields.digest())],
-          waiting: Set(joined.lazy.filter(\.reports).map(\.id)),
-          unable: Set(joined.lazy.filter { !$0.reports }.map(\.id))))
-      if joined.contains(where: \.reports) { hub.ask(index, version: 0, &output) }
+          waiting: Set(joined.lazy.filter(\.capabilities.reports).map(\.id)),
+          unable: Set(joined.lazy.filter { !$0.capabilities.reports }.map(\.id))))
+      if joined.contains(where: \.capabilities.reports) { hub.ask(index, version: 0, &output) }
     }
     let timeout = min(UInt64(wanted.timeoutMilliseconds), hub.configuration.maxVerifyMilliseconds)
     runs.append(

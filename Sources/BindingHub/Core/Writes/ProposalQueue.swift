@@ -115,7 +115,7 @@ struct ProposalQueue {
     // A peer that does not report when a proposal was first sent may have sent any of them in an earlier epoch.
     let mayBeOld =
       !model.writers.seenNumbers.isEmpty
-      && (proposal.isEarlier || hub.sessions[session]?.reportsEarlier == false)
+      && (proposal.isEarlier || hub.sessions[session]?.capabilities.reportsEarlier == false)
     switch sequencer.decide(
       proposal, of: origin, writer: writer, session: session, in: model, time: time, approval: approval,
       mayBeOld: mayBeOld, &hub)

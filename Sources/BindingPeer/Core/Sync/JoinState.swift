@@ -16,6 +16,10 @@ struct JoinState: Sendable {
   var topic: Topic?
   /// Why the hub refused the last join; nil once it has accepted one.
   var refusal: JoinRefusal?
+  /// What this session may do in the model; nil: everything, or nothing is known yet.
+  private(set) var rights: SessionRights?
+  /// Rights that arrived for the join that is under way.
+  private var arriving: SessionRights?
   /// The replica does not fit the hub's state: the next join asks for everything. Until that arrives, the replica
   /// shows.
   var startsOver = false
@@ -47,7 +51,16 @@ struct JoinState: Sendable {
     }
   }
 
-  mutating func ask(_ request: UInt32, at now: UInt64) { progress = .asked(request: request, at: now) }
+  mutating func ask(_ request: UInt32, at now: UInt64) {
+    progress = .asked(request: request, at: now)
+    arriving = nil
+  }
+
+  /// The hub says what this session may do, before it accepts the join.
+  mutating func learn(_ rights: SessionRights) { arriving = rights }
+
+  /// The hub accepts the join.
+  mutating func accept() { rights = arriving }
 
   /// The catch-up goes on.
   mutating func catchUp(_ request: UInt32, at now: UInt64) { progress = .catchingUp(request: request, at: now) }

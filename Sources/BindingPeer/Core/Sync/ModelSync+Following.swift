@@ -33,6 +33,7 @@ extension ModelSync {
     _ joined: Joined, after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext,
     _ effects: inout PeerEffects
   ) -> Bool {
+    join.accept()
     guard joined.follows == .nothing else {
       join.catchUp(joined.request, at: now)
       catchup.removeChunks()

@@ -35,6 +35,9 @@ extension Session {
   private mutating func handle(_ message: HubMessage, _ topic: Topic, now: UInt64, _ effects: inout PeerEffects) {
     switch message {
     case .topic(let assigned): handle(assigned, &effects)
+    case .rights(let rights):
+      guard rights.session == connection.sessionID, let index = index(of: rights.topic) else { return }
+      models[at: index].join.learn(rights)
     case .joined(let joined): handle(joined, now: now, &effects)
     case .catchup(let chunk): handle(chunk, now: now, &effects)
     case .outcomes(let outcomes): handle(outcomes, now: now, &effects)

@@ -37,6 +37,7 @@ struct ModelSyncState: Sendable {
   /// The oldest unacknowledged write, if it waits to be sent or resent.
   var waiting: [WriteID] = []
   var refusal: JoinRefusal?
+  var isReadOnly = false
 
   init() {}
 
@@ -47,6 +48,7 @@ struct ModelSyncState: Sendable {
     unconfirmed = model.writes.unacknowledged
     inFlight = model.writes.inFlight
     refusal = model.join.refusal
+    isReadOnly = model.join.rights?.isReadOnly ?? false
     guard let oldest = model.writes.oldestUnacknowledged else { return }
     pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest does not wait, none does.
