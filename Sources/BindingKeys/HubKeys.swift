@@ -12,6 +12,8 @@ package struct HubKeys: Hashable, Sendable {
   package var keyPath: String { directory + "/hub.key" }
   /// The file of members.
   package var membersPath: String { directory + "/members" }
+  /// The file in which a hub writes down whom it let in, and whom not.
+  package var auditPath: String { directory + "/audit.log" }
   private var listeningPath: String { directory + "/listening" }
 
   private static let version: Int64 = 1

@@ -69,6 +69,11 @@ enum PrivateFile {
 
   /// Writes at the end of an open file, and syncs it.
   static func append(_ bytes: [UInt8], to file: Int32, _ path: String) throws(KeyError) {
+    try write(bytes, to: file, path)
+    guard fsync(file) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+  }
+
+  private static func write(_ bytes: [UInt8], to file: Int32, _ path: String) throws(KeyError) {
     var written = 0
     while written < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -78,7 +83,20 @@ enum PrivateFile {
       guard count > 0 else { throw .unusable(path: path, problem: lastProblem) }
       written += count
     }
-    guard fsync(file) == 0 else { throw .unusable(path: path, problem: lastProblem) }
+  }
+
+  /// Appends to a log that its owner alone may read, without syncing it. A log that would grow past a limit is first
+  /// set aside, with `.1` at the end of its name.
+  static func append(_ bytes: [UInt8], toLogAt path: String, limit: Int) throws(KeyError) {
+    var info = stat()
+    if stat(path, &info) == 0, info.st_size > 0, Int(info.st_size) + bytes.count > limit {
+      guard rename(path, path + ".1") == 0 else { throw .unusable(path: path, problem: lastProblem) }
+    }
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw .unusable(path: path, problem: lastProblem) }
+    defer { close(file) }
+    try check(try status(of: file, path), path, isSecret: true)
+    try write(bytes, to: file, path)
   }
 
   /// Makes the directory of keys, mode 0700, with those above it.

@@ -29,6 +29,13 @@ struct Status: ParsableCommand {
     return address.isCertainlyAbsent ? nil : HubStatus.ask(address, timeout: .milliseconds(1_300))
   }
 
+  /// Who has connected and with which roles, at a hub with keys.
+  private static func user(of session: JSON) -> String {
+    guard let user = session["user"] else { return "" }
+    let roles = (session["roles"]?.elements ?? []).map { PrintedText.escaped($0.plain) }
+    return "  user \(PrintedText.escaped(user.plain))" + (roles.isEmpty ? "" : " (\(roles.joined(separator: ", ")))")
+  }
+
   private static func words(_ report: JSON) -> String {
     func plain(_ json: JSON, _ name: String) -> String { PrintedText.escaped(json[name]?.plain ?? "?") }
     func text(_ name: String) -> String { plain(report, name) }
@@ -47,7 +54,7 @@ struct Status: ParsableCommand {
       lines.append("sessions \(sessions.count)")
       for session in sessions {
         lines.append(
-          "  \(plain(session, "name"))-\(plain(session, "tag"))  models \(plain(session, "models"))"
+          "  \(plain(session, "name"))-\(plain(session, "tag"))  models \(plain(session, "models"))\(user(of: session))"
         )
       }
     }

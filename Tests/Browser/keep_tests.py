@@ -172,6 +172,8 @@ def test_a_draft_of_the_dashboard_is_restored_after_a_reload(stand: Stand) -> No
     tab = opened(stand, "lamp")
     tab.page.get_by_label("Edit").first.click()
     box = tab.page.get_by_role("spinbutton", name="level")
+    # Filled before it shows the value, it would get the new one beside the old.
+    tab.until("the value", "() => document.querySelector('#rows input[type=number]')?.value === '5'")
     box.fill("150")
     keeps(tab, "150")
     reload(tab)

@@ -9,6 +9,7 @@ extension HubMachine {
       reporter.disagreements.record(proposals.sequencer.declared, &output)
       proposals.sequencer.declared.removeAll()
     }
+    for text in hub.access.takeDenied() { output.notices.append(.denied(text)) }
     handleWaitingJoins(time, &output)
     for index in hub.models.touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []

@@ -216,11 +216,12 @@ package struct HubMachine {
   }
 
   /// Refuses what tells of all models to those without the right to it.
-  private func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
+  private mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
     let user = hub.access.rights(of: connection)
     guard !user.isUnlimited, !user.isAdmin else { return true }
-    hub.error(
-      .notPermitted, "\(user.words) lacks the right admin", header.session, connection, isFatal: false, &output)
+    let text = "\(user.words) lacks the right admin"
+    hub.access.deny(text)
+    hub.error(.notPermitted, text, header.session, connection, isFatal: false, &output)
     return false
   }
 

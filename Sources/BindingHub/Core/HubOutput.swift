@@ -106,6 +106,8 @@ package enum HubNotice: Sendable, Hashable {
   case ahead(peer: String, model: String, version: Version, here: Version)
   /// A comparison found a peer with other values than the hub at the same version.
   case differs(peer: String, model: String, version: Version)
+  /// Somebody asked for something without the right to it: the text that it was answered.
+  case denied(String)
   /// A peer's declaration of fields differs from the model's description.
   case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

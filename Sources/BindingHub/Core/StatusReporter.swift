@@ -68,12 +68,20 @@ struct StatusReporter {
   /// The status that `bindhub status` shows. A test pins the names.
   func json(heartbeat: UInt64, _ hub: HubContext, _ time: HubTime) -> JSON {
     let sessionList = hub.sessions.inOrder.map { session in
-      JSON.object([
-        .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
-        .init("models", .integer(Int64(session.joins.count))),
-        .init("lag", .integer(Int64(clamping: lag(of: session, hub.models)))),
-        .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
-      ])
+      let user = hub.access.user(of: session.connection).map { user in
+        [
+          JSON.Member("user", .string(user.name)),
+          JSON.Member("roles", .array(user.roles.sorted().map { .string($0) })),
+        ]
+      }
+      return JSON.object(
+        [
+          .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
+          .init("models", .integer(Int64(session.joins.count))),
+          .init("lag", .integer(Int64(clamping: lag(of: session, hub.models)))),
+          .init(
+            "leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
+        ] + (user ?? []))
     }
     let modelList = hub.models.filter { $0.position.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
       JSON.object([

@@ -23,11 +23,14 @@ final class Admissions: Sendable {
 
   private struct State {
     var file: MembersFile
+    let audit: AuditLog
     /// Grows whenever somebody may no longer connect.
     var revocations: UInt64 = 0
     /// Why the file could not be read last time; the members of the time before stay.
     var problem: String?
     var refused: UInt64 = 0
+    /// Whether the hub's own tests of its endpoints are over.
+    var isOpen = false
     /// nil: everybody who may connect may do everything.
     var policy: AccessPolicy?
     /// The last request to read the file of rights.
@@ -44,6 +47,7 @@ final class Admissions: Sendable {
         before.keys.keys.allSatisfy { members.keys[$0] != nil }
         && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
       if !areAllLeft { revocations += 1 }
+      audit.record(from: before, to: members)
       return value
     }
   }
@@ -51,39 +55,70 @@ final class Admissions: Sendable {
   private let state: HubLock<State>
   private let log: Logger
   private let keys: HubKeys
+  let audit: AuditLog
 
   init(_ keys: HubKeys, log: Logger) throws(HubError) {
     let file: MembersFile
     do throws(KeyError) { file = try MembersFile(at: keys.membersPath) } catch { throw .keys(error.description) }
     let policy: AccessPolicy?
     do throws(AccessProblem) { policy = try Admissions.readPolicy(keys) } catch { throw .keys(error.description) }
-    state = HubLock(State(file: file, policy: policy, request: keys.accessRequest()))
+    audit = AuditLog(at: keys.auditPath) { log.error("the audit log cannot be written: \($0)") }
+    state = HubLock(State(file: file, audit: audit, policy: policy, request: keys.accessRequest()))
     self.keys = keys
     self.log = log
+  }
+
+  /// The hub's own tests are over: from now on refused connections are others'.
+  func open() {
+    let (members, hasRights) = state.withLock { state in
+      state.isOpen = true
+      return (state.file.members.keys.count, state.policy != nil)
+    }
+    audit.record(.started(members: members, hasRights: hasRights))
   }
 
   /// Answers the authenticator.
   func decide(_ request: AuthenticationRequest) -> Admission {
     refresh()
+    let (user, reason) = user(of: request)
+    guard let user else { return refuse(request, because: reason) }
+    let publishes = Domain(rawValue: request.domain)?.publishes ?? false
+    guard isEntitled(user, toPublished: publishes) else {
+      return refuse(request, because: publishes ? "lacks the right fanout" : "is nobody's any more")
+    }
+    return .admitted(user: "\(user)")
+  }
+
+  /// Who asks; nil: nobody whom the hub knows, and why.
+  private func user(of request: AuthenticationRequest) -> (HubUser?, reason: String) {
     switch (Domain(rawValue: request.domain), request.credentials) {
-    case (let domain?, .none) where domain == .local || domain == .localPublish:
+    case (.local, .none), (.localPublish, .none):
       // libzmq writes `localhost:UID:GID:PID` where the system tells.
       let parts = request.address.split(separator: ":")
-      guard parts.count == 4, let number = UInt32(parts[1]) else { return .refused }
-      let user = HubUser.local(userID: number)
-      if isEntitled(user, toPublished: domain.publishes) { return .admitted(user: "\(user)") }
-    case (let domain?, .key(let key)) where domain == .request || domain == .publish:
-      switch (state.withLock { $0.file.members.standing(of: key, at: Admissions.now) }, domain) {
-      case (.member, _):
-        let user = HubUser.member(key)
-        if isEntitled(user, toPublished: domain.publishes) { return .admitted(user: "\(user)") }
-      case (.invited(let id), .request): return .admitted(user: "\(HubUser.invited(id: id))")
-      default: break
+      guard parts.count == 4, let number = UInt32(parts[1]) else { return (nil, "the system does not say whose it is") }
+      return (.local(userID: number), "")
+    case (.request, .key(let key)), (.publish, .key(let key)):
+      switch state.withLock({ $0.file.members.standing(of: key, at: Admissions.now) }) {
+      case .member: return (.member(key), "")
+      case .invited(let id):
+        return request.domain == Domain.request.rawValue
+          ? (.invited(id: id), "") : (nil, "an invitation lets nobody subscribe")
+      case .unknown: return (nil, "no member has this key, or the invitation has expired")
       }
-    default: break
+    default: return (nil, "the connection is not encrypted as its endpoint demands")
     }
-    state.withLock { $0.refused += 1 }
+  }
+
+  private func refuse(_ request: AuthenticationRequest, because reason: String) -> Admission {
+    let isOpen = state.withLock { state in
+      state.refused += 1
+      return state.isOpen
+    }
     log.debug("refused a connection", metadata: ["address": "\(request.address)", "domain": "\(request.domain)"])
+    if isOpen {
+      let key: PublicKey? = if case .key(let key) = request.credentials { key } else { nil }
+      audit.record(.refused(address: request.address, key: key, domain: request.domain, reason: reason))
+    }
     return .refused
   }
 
@@ -129,9 +164,11 @@ final class Admissions: Sendable {
         return state.policy != policy
       }
       log.notice("rights are in force", metadata: ["file": "\(keys.accessPath)"])
+      audit.record(.rights(isChanged: isChanged))
     } catch {
       problem = error.description
       log.error("the rights stay as they were: \(error)")
+      audit.record(.rightsRefused(problem: error.description))
     }
     state.withLock { $0.request = request }
     do throws(KeyError) { try keys.answerAccess(request, problem: problem) } catch {
@@ -152,6 +189,17 @@ final class Admissions: Sendable {
   /// Why the file of rights cannot be used.
   private struct AccessProblem: Error, CustomStringConvertible {
     let description: String
+  }
+
+  /// Writes down that a connection was ended.
+  func recordEnd(of user: HubUser) {
+    let name: String =
+      switch principal(of: user) {
+      case .named(let name, _): name
+      case .owner(let name): name ?? "\(user)"
+      case nil: "\(user)"
+      }
+    audit.record(.ended(user: name))
   }
 
   // MARK: Enrolment

@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import Dispatch
 import Foundation
@@ -51,6 +52,7 @@ final class HubLoop {
     for address in configuration.listen { try transport.listen(address) }
     try transport.sockets.testThatStrangersAreRefused()
     try security?.record(configuration.name, transport.sockets.addresses)
+    security?.admissions.open()
     log.report(transport)
     let opened = try HubLoop.open(configuration, at: transport.sockets.addresses.first)
     let store = opened.store
@@ -153,6 +155,7 @@ final class HubLoop {
     }
     storeWorker.join()
     clients.endAll()
+    transport.admissions?.audit.flush()
   }
 
   private func wait() {
@@ -250,7 +253,10 @@ final class HubLoop {
         }
       }
     }
-    for notice in output.notices { log.report(notice) }
+    for notice in output.notices {
+      log.report(notice)
+      if case .denied(let text) = notice { transport.admissions?.audit.record(.denied(text)) }
+    }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()
     for subscriber in cut { transport.cut(subscriber) }

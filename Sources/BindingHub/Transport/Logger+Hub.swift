@@ -13,6 +13,7 @@ extension Logger {
       warning(
         "a peer has commits of an older epoch that are missing here; recovery from peers is off",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
+    case .denied(let text): debug("denied: \(text)")
     case .declaredOtherwise(let peer, let model, let differences):
       warning(
         "a peer declares a model differently from its description: \(differences.words)",

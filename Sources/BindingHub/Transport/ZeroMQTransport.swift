@@ -11,7 +11,7 @@ final class ZeroMQTransport {
   @exclusivity(unchecked) private var connections: RequestConnections
   @exclusivity(unchecked) private var subscribers: Subscribers
   /// Who may connect; nil: everybody who reaches the sockets.
-  private let admissions: Admissions?
+  let admissions: Admissions?
   @exclusivity(unchecked) private var revocations: UInt64 = 0
   /// When the members are looked at again, on the monotonic clock.
   @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
@@ -180,7 +180,10 @@ final class ZeroMQTransport {
     if areRightsChanged { ended.formUnion(machine.apply(admissions.policy)) }
     quota.drain()
     for connection in ended.sorted() {
-      connections.users[connection]?.cut()
+      if let user = connections.users[connection] {
+        admissions.recordEnd(of: user.user)
+        user.cut()
+      }
       connections.drop(connection)
       machine.expel(connection, time: time, into: &output)
     }

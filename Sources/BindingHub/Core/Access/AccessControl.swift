@@ -5,6 +5,9 @@ struct AccessControl {
   /// nil: everybody may do everything.
   private(set) var policy: AccessPolicy?
   private var users: [ConnectionID: (principal: HubPrincipal, rights: UserRights)] = [:]
+  /// What was asked without the right to it, since the last drain; few, as nobody may fill the hub's memory.
+  private(set) var denied: [String] = []
+  private static let mostDenied = 16
   /// The users remembered before those without a session are forgotten.
   private var quota = 1_024
 
@@ -21,6 +24,24 @@ struct AccessControl {
   }
 
   func isKnown(_ connection: ConnectionID) -> Bool { users[connection] != nil }
+
+  /// Whose a connection is and the roles that count, for people; nil: nobody has said, or it is the hub's own.
+  func user(of connection: ConnectionID) -> (name: String, roles: [String])? {
+    guard let user = users[connection] else { return nil }
+    switch user.principal {
+    case .owner(let name): return name.map { ($0, user.rights.roleNames) }
+    case .named(let name, _): return (name, user.rights.roleNames)
+    }
+  }
+
+  /// Remembers a denial for the log.
+  mutating func deny(_ text: String) { if denied.count < AccessControl.mostDenied { denied.append(text) } }
+
+  /// Hands the denials over.
+  mutating func takeDenied() -> [String] {
+    defer { if !denied.isEmpty { denied.removeAll() } }
+    return denied
+  }
 
   /// Records whose a connection is.
   mutating func identify(_ connection: ConnectionID, as user: HubPrincipal, _ sessions: SessionTable) {

@@ -7,7 +7,7 @@ package struct UserRights: Hashable, Sendable {
   package let name: String
   /// nil: everything is allowed.
   private let roles: [AccessRole]?
-  private let roleNames: [String]
+  let roleNames: [String]
 
   /// Everything.
   package static let all = UserRights()

@@ -45,8 +45,9 @@ extension HubMachine {
     // Before anything is looked up: what exists and what does not are refused alike.
     guard user.mayRead(join.name) else {
       hub.counters.modelsRefused += 1
-      hub.error(
-        .notPermitted, "\(join.name): \(user.words) lacks the right read", session, connection, isFatal: false, &output)
+      let text = "\(join.name): \(user.words) lacks the right read"
+      hub.access.deny(text)
+      hub.error(.notPermitted, text, session, connection, isFatal: false, &output)
       return
     }
     if removals.keep(join, of: session, &hub) { return }

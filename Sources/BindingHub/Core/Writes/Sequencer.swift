@@ -86,6 +86,7 @@ struct Sequencer {
         return decided(.unchanged)
       case .refused(let code, let text):
         hub.counters.refusals[code, default: 0] += 1
+        if code == .notPermitted { hub.access.deny(text) }
         return decided(.refused(Refusal(code, text)))
       case .conflict(let field, let name):
         hub.counters.conflicts += 1

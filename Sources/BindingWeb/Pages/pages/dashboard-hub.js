@@ -112,14 +112,15 @@ export class HubView {
     return most
   }
 
-  #drawPeer({ name, tag, models, lag, leaseLeftMilliseconds: left }, usual) {
+  #drawPeer({ name, tag, models, lag, leaseLeftMilliseconds: left, user, roles = [] }, usual) {
     if (!this.#peers.has(tag)) {
       const [models, lag, idle] = ['', ' lag', ''].map(more => make('td', { class: `number${more}` }))
       const cells = {
         light: make('i', { class: 'lamp' }), name: make('span'), tag: make('span', { class: 'soft mono' }),
-        state: make('span', { class: 'out-of-sight' }), models, lag, idle,
+        user: make('span', { class: 'soft' }), state: make('span', { class: 'out-of-sight' }), models, lag, idle,
       }
-      const row = make('tr', {}, make('th', { scope: 'row' }, cells.light, cells.name, ' ', cells.tag, cells.state),
+      const row = make('tr', {}, make('th', { scope: 'row' }, cells.light, cells.name, ' ', cells.tag, ' ', cells.user,
+        cells.state),
         cells.models, cells.lag, cells.idle)
       this.#peers.set(tag, { row, cells })
       at('peers').append(row)
@@ -133,6 +134,8 @@ export class HubView {
     if (cells.light.dataset.state !== state) cells.light.dataset.state = state
     put(cells.name, name)
     put(cells.tag, own ? 'this page' : name.includes(tag) ? '' : tag)
+    // Hubs with keys tell who has connected.
+    put(cells.user, user ? `${user}${roles.length ? ` (${roles.join(', ')})` : ''}` : '')
     put(cells.state, `, ${state}`)
     put(cells.models, String(models))
     put(cells.lag, lag === undefined ? '–' : String(lag))
