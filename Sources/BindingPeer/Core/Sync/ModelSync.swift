@@ -157,9 +157,10 @@ struct ModelSync: Sendable {
   /// that may have reached the hub while this peer had the right ends as unknown.
   mutating func giveUp(because text: String, _ context: inout SessionContext) {
     for write in writes.order {
-      // The session that sends an earlier run's write is refused itself.
-      guard let pending = writes[write], pending.carried == nil else { continue }
+      guard let pending = writes[write] else { continue }
       if pending.isUnacknowledged {
+        // The session that sends an earlier run's write is refused itself.
+        guard pending.carried == nil else { continue }
         let wasSent = pending.number != nil || pending.sending.wasSent || pending.sending.isSecondTry
         let outcome: Outcome =
           wasSent
