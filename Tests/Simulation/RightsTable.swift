@@ -41,7 +41,7 @@ struct RightsTable {
   }
 
   /// One user; the last one of a table is a stranger, who never may do everything.
-  struct User: Equatable {
+  struct User {
     var models: [Rights]
     var hasFanout: Bool
     /// By model: whether this user once lacked a right, or the right to read.

@@ -76,8 +76,8 @@ package struct AccessFile: Sendable {
 
   /// Whether it names a user of the hub's machine.
   private static func isLocal(_ name: String) -> Bool {
-    guard case .local(let number)? = HubUser(name) else { return false }
-    return name == "uid:\(number)"
+    guard let user = HubUser(name), case .local = user else { return false }
+    return name == "\(user)"
   }
 
   private static func checkName(_ name: String, at place: String) throws(AccessFileError) {

@@ -93,4 +93,12 @@ struct HubContext {
       .error(ErrorMessage(session: session, code: code, isFatal: isFatal, text: text)), to: .connection(connection),
       start: start)
   }
+
+  /// Refuses what somebody lacks the right to, and remembers it for the log.
+  mutating func deny(
+    _ text: String, _ session: SessionID, _ connection: ConnectionID, _ output: inout HubOutput
+  ) {
+    access.deny(text)
+    error(.notPermitted, text, session, connection, isFatal: false, &output)
+  }
 }

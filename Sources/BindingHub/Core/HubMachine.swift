@@ -219,9 +219,7 @@ package struct HubMachine {
   private mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
     let user = hub.access.rights(of: connection)
     guard !user.isUnlimited, !user.isAdmin else { return true }
-    let text = "\(user.words) lacks the right admin"
-    hub.access.deny(text)
-    hub.error(.notPermitted, text, header.session, connection, isFatal: false, &output)
+    hub.deny("\(user.words) lacks the right admin", header.session, connection, &output)
     return false
   }
 

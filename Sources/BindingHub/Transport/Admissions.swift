@@ -23,7 +23,6 @@ final class Admissions: Sendable {
 
   private struct State {
     var file: MembersFile
-    let audit: AuditLog
     /// Grows whenever somebody may no longer connect.
     var revocations: UInt64 = 0
     /// Why the file could not be read last time; the members of the time before stay.
@@ -36,9 +35,9 @@ final class Admissions: Sendable {
     /// The last request to read the file of rights.
     var request: String?
 
-    /// Reads or changes the file, and notices who is missing afterwards.
+    /// Reads or changes the file, notices who is missing afterwards, and writes down what has become of whom.
     mutating func use<Value>(
-      _ body: (inout MembersFile) throws(KeyError) -> Value
+      _ audit: AuditLog, _ body: (inout MembersFile) throws(KeyError) -> Value
     ) throws(KeyError) -> Value {
       let before = file.members
       let value = try body(&file)
@@ -63,7 +62,7 @@ final class Admissions: Sendable {
     let policy: AccessPolicy?
     do throws(AccessProblem) { policy = try Admissions.readPolicy(keys) } catch { throw .keys(error.description) }
     audit = AuditLog(at: keys.auditPath) { log.error("the audit log cannot be written: \($0)") }
-    state = HubLock(State(file: file, audit: audit, policy: policy, request: keys.accessRequest()))
+    state = HubLock(State(file: file, policy: policy, request: keys.accessRequest()))
     self.keys = keys
     self.log = log
   }
@@ -193,13 +192,7 @@ final class Admissions: Sendable {
 
   /// Writes down that a connection was ended.
   func recordEnd(of user: HubUser) {
-    let name: String =
-      switch principal(of: user) {
-      case .named(let name, _): name
-      case .owner(let name): name ?? "\(user)"
-      case nil: "\(user)"
-      }
-    audit.record(.ended(user: name))
+    audit.record(.ended(user: principal(of: user)?.name ?? "\(user)"))
   }
 
   // MARK: Enrolment
@@ -211,7 +204,7 @@ final class Admissions: Sendable {
     let (revocations, problem) = state.withLock { state -> (UInt64, String?) in
       let known = state.problem
       do throws(KeyError) {
-        if try state.file.hasChanged() { try state.use { file throws(KeyError) in try file.refresh() } }
+        if try state.file.hasChanged() { try state.use(audit) { file throws(KeyError) in try file.refresh() } }
         state.problem = nil
       } catch {
         state.problem = error.description
@@ -227,7 +220,7 @@ final class Admissions: Sendable {
     let now = Admissions.now
     let result = state.withLock { state -> Result<(name: String, isNew: Bool), KeyError> in
       Result { () throws(KeyError) in
-        let isNew = try state.use { file throws(KeyError) in
+        let isNew = try state.use(audit) { file throws(KeyError) in
           try file.append { members throws(MemberError) in
             try members.enrolment(of: enrolment.key, label: enrolment.label, by: id, at: now)
           }

@@ -43,6 +43,9 @@ package enum Names {
   /// The model that an ephemeral model belongs to.
   package static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
 
+  /// The stored model behind a name: itself, or the one that an ephemeral model belongs to.
+  package static func storedModel(of name: String) -> String { isEphemeral(name) ? model(ofEphemeral: name) : name }
+
   private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
     name.count > ephemeralPrefix.utf8.count
       && name.part(0, ephemeralPrefix.utf8.count).elementsEqual(ephemeralPrefix.utf8)

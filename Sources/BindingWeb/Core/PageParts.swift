@@ -78,7 +78,7 @@ struct PageParts {
   func model() throws(WireError) -> String {
     let name = try text("model")
     if name == OwnModel.id { return name }
-    let id = Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name
+    let id = Names.storedModel(of: name)
     do { try Names.checkModel(id) } catch { throw fault("model", error.problem) }
     return name
   }

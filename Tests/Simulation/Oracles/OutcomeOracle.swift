@@ -59,8 +59,9 @@ struct OutcomeOracle: Invariant, SimulationPart {
     case .unchanged: counts[.unchanged] += 1
     case .unknown:
       counts[.unknown] += 1
-      // Undecided writes are resent; only how long an earlier run waited is unknown.
+      // A peer that loses the right to read is told no outcome.
       if context.rights?.users[peer.user].wasUnreadable[write.model] == true { return }
+      // Undecided writes are resent; only how long an earlier run waited is unknown.
       if log.losses == 0, !peer.mayBeForgotten, !peer.numbers.wasForgotten || peer.outbox.successor == nil {
         throw Violation(.outcomeKept, "\(what) ended with an unknown outcome, although nothing was lost")
       }

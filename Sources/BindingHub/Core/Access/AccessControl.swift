@@ -6,7 +6,7 @@ struct AccessControl {
   private(set) var policy: AccessPolicy?
   private var users: [ConnectionID: (principal: HubPrincipal, rights: UserRights)] = [:]
   /// What was asked without the right to it, since the last drain; few, as nobody may fill the hub's memory.
-  private(set) var denied: [String] = []
+  private var denied: [String] = []
   private static let mostDenied = 16
   /// The users remembered before those without a session are forgotten.
   private var quota = 1_024
@@ -27,11 +27,8 @@ struct AccessControl {
 
   /// Whose a connection is and the roles that count, for people; nil: nobody has said, or it is the hub's own.
   func user(of connection: ConnectionID) -> (name: String, roles: [String])? {
-    guard let user = users[connection] else { return nil }
-    switch user.principal {
-    case .owner(let name): return name.map { ($0, user.rights.roleNames) }
-    case .named(let name, _): return (name, user.rights.roleNames)
-    }
+    guard let user = users[connection], let name = user.principal.name else { return nil }
+    return (name, user.rights.roleNames)
   }
 
   /// Remembers a denial for the log.

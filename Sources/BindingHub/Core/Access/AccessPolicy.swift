@@ -28,11 +28,11 @@ package struct AccessPolicy: Hashable, Sendable {
 
   /// Whether a model's messages may go to everybody who has the right `fanout`: every role with it may read the
   /// model, whoever has the role now.
-  package func isPublished(_ model: String) -> Bool { rolesThatPreventPublishing(model).isEmpty }
+  package func isPublished(_ model: String) -> Bool { !roles.values.contains { $0.preventsPublishing(model) } }
 
   /// The roles with `fanout` that may not read a model, in order: because of them it is sent session by session.
   package func rolesThatPreventPublishing(_ model: String) -> [String] {
-    roles.filter { $0.value.fanout && !$0.value.allows(.read, on: model) }.keys.sorted()
+    roles.filter { $0.value.preventsPublishing(model) }.keys.sorted()
   }
 }
 
@@ -43,6 +43,14 @@ package enum HubPrincipal: Hashable, Sendable {
   case owner(name: String?)
   /// A member or another local user, with the role that its invitation gave it.
   case named(String, role: String?)
+
+  /// The name by which a policy knows it; nil: none.
+  var name: String? {
+    switch self {
+    case .owner(let name): name
+    case .named(let name, _): name
+    }
+  }
 }
 
 /// What a role allows.
@@ -87,6 +95,8 @@ package struct AccessRole: Hashable, Sendable {
     if right == .read { return Right.allCases.contains { reaches($0, model) } }
     return reaches(right, model)
   }
+
+  fileprivate func preventsPublishing(_ model: String) -> Bool { fanout && !allows(.read, on: model) }
 
   private func reaches(_ right: Right, _ model: String) -> Bool {
     patterns[right]?.contains { $0.matches(model: model) } ?? false

@@ -11,6 +11,6 @@ struct PublishPermit: Hashable, Sendable {
   /// - Returns: nil if somebody with `fanout` may not read the model, stored or ephemeral.
   init?(for id: String, by policy: AccessPolicy?) {
     guard let policy else { return }
-    guard policy.isPublished(Names.isEphemeral(id) ? Names.model(ofEphemeral: id) : id) else { return nil }
+    guard policy.isPublished(Names.storedModel(of: id)) else { return nil }
   }
 }

@@ -30,21 +30,21 @@ package struct UserRights: Hashable, Sendable {
   /// Whether it may read a model, stored or ephemeral.
   package func mayRead(_ id: String) -> Bool {
     guard let roles else { return true }
-    let model = Names.isEphemeral(id) ? Names.model(ofEphemeral: id) : id
+    let model = Names.storedModel(of: id)
     return roles.contains { $0.allows(.read, on: model) }
   }
 
   /// What it may do with a model; an ephemeral model goes by the rights on its stored one.
   package func rights(on id: String) -> ModelRights {
     guard let roles else { return .all }
-    let model = Names.isEphemeral(id) ? Names.model(ofEphemeral: id) : id
+    let model = Names.storedModel(of: id)
     func any(_ right: AccessRole.Right) -> Bool { roles.contains { $0.allows(right, on: model) } }
     func fields(_ right: AccessRole.Right) -> FieldSelection {
       FieldSelection(roles.flatMap { $0.patterns[right] ?? [] }.filter { $0.matches(model: model) })
     }
     return ModelRights(
-      mayRead: any(.read), mayOwn: any(.own), mayBePresent: any(.present), mayDescribe: any(.describe),
-      mayRecover: mayRecover, write: fields(.write), delete: fields(.delete))
+      mayOwn: any(.own), mayBePresent: any(.present), mayDescribe: any(.describe), mayRecover: mayRecover,
+      write: fields(.write), delete: fields(.delete))
   }
 
   /// Who is refused, in words that name its roles and no pattern: patterns tell what exists.
@@ -58,7 +58,6 @@ package struct UserRights: Hashable, Sendable {
 
 /// What one user may do with one model.
 package struct ModelRights: Hashable, Sendable {
-  package var mayRead: Bool
   package var mayOwn: Bool
   package var mayBePresent: Bool
   package var mayDescribe: Bool
@@ -69,7 +68,7 @@ package struct ModelRights: Hashable, Sendable {
 
   /// Everything.
   package static let all = ModelRights(
-    mayRead: true, mayOwn: true, mayBePresent: true, mayDescribe: true, mayRecover: true, write: .all, delete: .all)
+    mayOwn: true, mayBePresent: true, mayDescribe: true, mayRecover: true, write: .all, delete: .all)
 
   /// Whether its replica is believed when the hub has lost commits.
   package var isBelieved: Bool { mayRecover || write == .all }

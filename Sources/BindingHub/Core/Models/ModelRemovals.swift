@@ -70,7 +70,7 @@ struct ModelRemovals {
   /// - Returns: whether it is kept, for the model that is made after the removal.
   func keep(_ join: Join, of session: SessionID, _ hub: inout HubContext) -> Bool {
     guard underWay > 0 else { return false }
-    let name = Names.isEphemeral(join.name) ? Names.model(ofEphemeral: join.name) : join.name
+    let name = Names.storedModel(of: join.name)
     guard let index = hub.models.index(named: name), hub.models[index].removal?.isUnderWay == true else {
       return false
     }

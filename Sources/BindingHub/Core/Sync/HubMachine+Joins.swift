@@ -45,9 +45,7 @@ extension HubMachine {
     // Before anything is looked up: what exists and what does not are refused alike.
     guard user.mayRead(join.name) else {
       hub.counters.modelsRefused += 1
-      let text = "\(join.name): \(user.words) lacks the right read"
-      hub.access.deny(text)
-      hub.error(.notPermitted, text, session, connection, isFatal: false, &output)
+      hub.deny("\(join.name): \(user.words) lacks the right read", session, connection, &output)
       return
     }
     if removals.keep(join, of: session, &hub) { return }
@@ -105,7 +103,7 @@ extension HubMachine {
   /// Makes the model that a join names.
   /// - Throws: `Refusal` when the hub has no room for one more.
   private mutating func makeModel(_ id: String, for maker: Tag) throws(Refusal) -> Int {
-    let stored = Names.isEphemeral(id) ? Names.model(ofEphemeral: id) : id
+    let stored = Names.storedModel(of: id)
     let storedIndex = hub.models.index(named: stored)
     // An ephemeral model may need its stored model made too.
     let count = Names.isEphemeral(id) && storedIndex == nil ? 2 : 1
