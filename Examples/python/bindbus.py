@@ -13,6 +13,9 @@ class Reader:  # takes the little-endian pieces of a message off its front
         self.at += struct.calcsize("<" + form)
         return found if len(found) > 1 else found[0]
     def text(self, length="B"): return self(f"{self(length)}s").decode()
+    def writer(self):  # tag, name, and the user if a hub with keys names one
+        tag, size = self("8s"), self("B")
+        return (tag, self.text(), self.text()) if size == 255 else (tag, self(f"{size}s").decode(), None)
     def list(self, count, item): return [item() for _ in range(self(count))]
     def value(self): return None if (length := self("I")) == ABSENT else self(f"{length}s")
 
@@ -23,7 +26,7 @@ class Peer:
         self.secret, self.sockets, self.pause = os.urandom(16), (), 0.05
         self.tag = hashlib.sha256(b"bindbus tag 1\0" + self.secret).digest()[:8]
         self.log = self.epoch = self.version = self.mark = self.request = 0
-        self.fields = {}  # name: version, tag, origin, number, time, JSON text (None: deleted)
+        self.fields = {}  # name: version, tag, origin, user, number, time, JSON text (None: deleted)
         self.pending = self.outcome = None  # the one write without an outcome: its number and its fields
         self.connect()
     def connect(self):
@@ -56,7 +59,8 @@ class Peer:
     def run(self, seconds):
         """Hears what comes, for at most so long; a silent hub is looked for again on a new connection."""
         if not self.greeted and self.dealer.poll(min(seconds, 0.2) * 1000, zmq.POLLOUT):
-            self.send(1, b"\0\0" + self.tag + self.secret + text("python") + bytes(5) + text("json") + b"\0")
+            who = self.tag + self.secret + text("python")
+            self.send(1, b"\0\0" + who + bytes(5) + text("json") + b"\1" + text("users"))
             self.greeted = True
         for socket in zmq.select([*self.sockets], [], [], seconds if self.greeted else 0)[0]:
             while not socket.closed and socket.poll(0):
@@ -100,7 +104,7 @@ class Peer:
         for frame in frames: self.receive(frame)
         self.propose()
     def learn(self, r):
-        origins, first, names = r.list("H", lambda: (r("8s"), r.text())), r("I"), r.list("I", r.text)
+        origins, first, names = r.list("H", r.writer), r("I"), r.list("I", r.text)
         self.names[first:first + len(names)] = names  # ids count up: what is known already stands there again
         return origins
     def commits(self, r):
@@ -125,13 +129,14 @@ class Peer:
         self.fields = {**(self.fields if form == 1 else {}), **dict(self.chunks)}
         self.observer(dict(model=self.model, version=version, caught_up=form, values=self.values()))
         self.current_at(epoch, version, mark)
-    def values(self): return {name: json.loads(field[5]) for name, field in self.fields.items() if field[5] is not None}
+    def values(self): return {name: json.loads(field[6]) for name, field in self.fields.items() if field[6] is not None}
     def outcomes(self, r):
         for _ in range(r("16xH")):
             (number, kind), details = r("4xIB"), {}
             if kind == 1: details["version"] = r("2xQ")
             elif kind == 3: details["code"], details["text"] = r("H"), r.text("H")
-            elif kind == 4: details = dict(field=r.text(), now=r("Q8x"), by=r.text(), ago=r("Q"), value=str(r.value()))
+            elif kind == 4:
+                details = dict(field=r.text(), now=r("Q"), by=r.writer()[1], ago=r("Q"), value=str(r.value()))
             elif kind == 7: self.repeat_at = time.monotonic() + r("2xI") / 1000
             elif kind == 8: r("I")  # the join that follows every second heartbeat tells the hub where our numbers stand
             if kind in ENDS: self.settle(number, outcome=ENDS[kind], **details)
@@ -144,7 +149,7 @@ class Peer:
         if self.heartbeat != missed or self.heartbeat % 8 == 0 or self.pending and self.heartbeat % 2 == 0: self.join()
     def offer(self, r):
         mine = *r("8xII"), self.epoch, self.version
-        for at, (name, (version, tag, origin, number, wall, data)) in enumerate(self.fields.items(), 1):
+        for at, (name, (version, tag, origin, _, number, wall, data)) in enumerate(self.fields.items(), 1):
             field = text(name) + struct.pack("<Q", version) + tag + text(origin) + struct.pack("<IQ", number, wall)
             self.send(8, struct.pack("<IIQQIBI", *mine, at - 1, at == len(self.fields), 1) + field + value(data))
 HANDLERS = {0x81: Peer.welcome, 0x83: Peer.assigned, 0x84: Peer.joined, 0x85: Peer.outcomes, 0x88: Peer.error,

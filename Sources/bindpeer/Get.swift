@@ -81,16 +81,18 @@ struct Get: AsyncParsableCommand {
   private func metaText(_ model: SharedModel, _ field: String) -> String {
     guard let record = model.record(field) else { return "" }
     return
-      "version \(record.version) by \(record.origin.fullName) at \(Terminal.clock(record.time))"
+      "version \(record.version) by \(record.origin.attribution) at \(Terminal.clock(record.time))"
   }
 
   private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
     guard let record = model.record(field) else { return .null }
-    return .object([
-      .init("version", .integer(Int64(clamping: record.version))),
-      .init("origin", .string(record.origin.fullName)),
-      .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
-    ])
+    let user = record.origin.user.map { [JSON.Member("user", .string($0))] } ?? []
+    return .object(
+      [
+        .init("version", .integer(Int64(clamping: record.version))),
+        .init("origin", .string(record.origin.fullName)),
+        .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
+      ] + user)
   }
 
   private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> String {

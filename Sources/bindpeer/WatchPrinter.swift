@@ -131,10 +131,10 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, coalesced: Int) {
     let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     guard !changes.isEmpty, left != 0 else { return }
-    let origin = commit.origin.fullName
     if json {
       var line = JSONLine(of: update.model, update.epoch, commit.version)
-      line.add("origin", .string(origin))
+      line.add("origin", .string(commit.origin.fullName))
+      if let user = commit.origin.user { line.add("user", .string(user)) }
       line.add("time", .integer(Int64(clamping: commit.time)))
       line.add("folded", .integer(Int64(coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.value) })
@@ -148,7 +148,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
-          + Terminal.coalesced(coalesced) + "        " + Terminal.dim(origin))
+          + Terminal.coalesced(coalesced) + "        " + Terminal.dim(commit.origin.attribution))
     }
     countDown()
   }

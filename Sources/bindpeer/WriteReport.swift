@@ -65,7 +65,7 @@ struct WriteReport {
         .conflict,
         """
         refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
-        \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
+        \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
         To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
         """)
     case .refused(let refusal):
@@ -125,6 +125,7 @@ extension Outcome {
       line.add("version", .integer(Int64(clamping: conflict.version)))
       line.add("value", conflict.value)
       line.add("origin", .string(conflict.origin.fullName))
+      if let user = conflict.origin.user { line.add("user", .string(user)) }
     case .superseded: line.add("outcome", .string("superseded"))
     case .expired: line.add("outcome", .string("expired"))
     case .unknown(let why):

@@ -117,7 +117,7 @@ struct AccessTests {
   @Test("a session that can be told its rights is told them before it has joined, unless it may do everything")
   mutating func told() throws {
     for peer in [Speaker.ann, .cat] {
-      bench.send(peer, .hello(Hello(identity: peer.identity, capabilities: [Capability.rights])))
+      bench.send(peer, .hello(Hello(identity: peer.identity, capabilities: [Capability.rights, Capability.users])))
     }
     let answers = bench.join(.cat, Join(request: 1, model: "lamp")).messages(to: .cat)
     let rights = SessionRights(
@@ -197,7 +197,8 @@ struct AccessTests {
   mutating func noFanout() {
     #expect(bench.hello(.cat).welcome(.cat)?.endpoints == [])
     #expect(bench.send(.cat, .join([Join(request: 1, model: "lamp")])).joined(.cat).map(\.delivery) == [.routed])
-    bench.send(.ben, .hello(Hello(identity: Speaker.ben.identity, leaseMilliseconds: 60_000)))
+    let hello = Hello(identity: Speaker.ben.identity, leaseMilliseconds: 60_000, capabilities: [Capability.users])
+    bench.send(.ben, .hello(hello))
     bench.send(.ben, .join([Join(request: 1, prefix: "shop/")]))
     #expect(bench.wait(1_000).heartbeats(.connection(Speaker.ben.connection)).count == 1)
   }

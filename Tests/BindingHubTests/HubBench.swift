@@ -156,7 +156,7 @@ struct HubBench {
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
   mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, reportsEarlier: Bool = false) -> Received {
-    let capabilities = reportsEarlier ? [Capability.recovery] : []
+    let capabilities = [Capability.users] + (reportsEarlier ? [Capability.recovery] : [])
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let received = send(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

@@ -153,7 +153,8 @@ final class Caller {
 
   /// - Parameter subscribing: whether to open the publish connection too.
   func hello(subscribing: Bool = true) throws {
-    try send(.hello(Hello(identity: Identity(secret: .random(), name: "caller"))))
+    let identity = Identity(secret: .random(), name: "caller")
+    try send(.hello(Hello(identity: identity, capabilities: [Capability.users])))
     let answer = try HubMessage.decode(try #require(try frame()))
     guard case .welcome(let welcome) = answer.message else { throw Silence() }
     start = answer.header.start

@@ -191,6 +191,8 @@ enum BadVectors {
       toPeer("catchup-snapshot-previous", patched(good("catchup-empty"), 29, 1), "a snapshot's previous is 0"),
       toPeer("catchup-backwards", patched(good("catchup-delta"), 29, 13), "previous lies beyond version"),
       toPeer("commits-origin", patched(good("commits"), 61, 1), "position 1 of a table of one"),
+      toPeer(
+        "commits-user-empty", replaced(good("commits-users"), "\u{4}anna", [0]), "what announces a user names one"),
       toPeer("commits-field", patched(good("commits"), 70, 0xFF, 0xFF, 0xFF, 0xFF), "0xFFFFFFFF is no field's id"),
       toPeer(
         "commits-last-version", patched(good("commits"), 17, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF),

@@ -53,6 +53,13 @@ struct ContentMap {
     exchange(name, &value, write: { .string($0) }, read: { $0.string })
   }
 
+  /// A member that is there only if it has a value.
+  mutating func optionalText(_ name: String, _ value: inout String?) {
+    if isReading ? JSON.object(members)[name] != nil : value != nil {
+      exchange(name, &value, write: { .string($0 ?? "") }, read: { .some($0.string) })
+    }
+  }
+
   mutating func texts(_ name: String, _ value: inout [String]) {
     exchange(
       name, &value, write: { .array($0.map { .string($0) }) }, read: { $0.elements?.compactMap { $0.string } })

@@ -9,6 +9,7 @@ enum GoodVectors {
   static let kiosk: Topic = Topics.firstModel + 1
   static let now: UInt64 = 1_790_000_000_123
   static let kitchen = Origin(tag: Tag(rawValue: 0x0807_0605_0403_0201), name: "kitchen")
+  static let member = Origin(tag: kitchen.tag, name: "kitchen", user: "anna")
   static let driver = Origin(tag: Tag(rawValue: 0xF8F7_F6F5_F4F3_F2F1), name: "Gerät ☀️")
   static let secret = Secret(high: 0x1716_1514_1312_1110, low: 0x1F1E_1D1C_1B1A_1918)
 
@@ -240,6 +241,16 @@ enum GoodVectors {
               changes: [CommitChange(field: 3, value: nil), CommitChange(field: 2, value: json("null"))]),
             Commit(origin: 0, number: 6, hops: 1, changes: [CommitChange(field: 3, value: json(" [ 1 , 2 ] "))]),
           ], [kitchen, driver])
+      ),
+      (
+        "commits-users",
+        group(
+          12, NamesRun(first: 3),
+          [
+            Commit(origin: 0, number: 5, changes: [CommitChange(field: 0, value: json("1"))]),
+            Commit(origin: 1, number: 6, changes: [CommitChange(field: 0, value: json("2"))]),
+            Commit(origin: 2, number: 1, changes: [CommitChange(field: 0, value: json("3"))]),
+          ], [kitchen, member, Origin(tag: driver.tag, name: String(repeating: "é", count: 127), user: "uid:1000")])
       ),
       ("commits-without-changes", group(12, NamesRun(first: 3), [Commit(origin: 0, number: 7, changes: [])])),
     ]

@@ -134,6 +134,7 @@ extension Origin: Mapped {
   mutating func map(_ content: inout ContentMap) {
     content.tag("tag", &tag)
     content.text("name", &name)
+    content.optionalText("user", &user)
   }
 }
 

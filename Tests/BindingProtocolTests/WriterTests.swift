@@ -83,6 +83,31 @@ struct WriterTests {
     #expect(try body(writer).origins.count == 300)
   }
 
+  @Test("an origin is listed once for each user as whom it wrote")
+  func users() throws {
+    var writer = CommitsWriter()
+    writer.begin(epoch: 1, previous: 0, time: 0, namesKnown: 0)
+    let anna = Origin(tag: GoodVectors.kitchen.tag, name: "kitchen", user: "anna")
+    let ben = Origin(tag: GoodVectors.kitchen.tag, name: "kitchen", user: "ben")
+    for (number, origin) in [anna, anna, ben, GoodVectors.kitchen, anna].enumerated() {
+      writer.beginCommit(origin: writer.origin(origin), number: UInt32(number + 1), hops: 0)
+      writer.endCommit()
+    }
+    let group = try body(writer)
+    #expect(group.origins == [anna, ben, GoodVectors.kitchen])
+    #expect(group.commits.map(\.origin) == [0, 0, 1, 2, 0])
+  }
+
+  @Test("a name of 255 bytes without a user loses its end, and is not taken for a form with one")
+  func longName() throws {
+    var writer = CommitsWriter()
+    writer.begin(epoch: 1, previous: 0, time: 0, namesKnown: 0)
+    let origin = Origin(tag: GoodVectors.kitchen.tag, name: String(repeating: "k", count: 255))
+    writer.beginCommit(origin: writer.origin(origin), number: 1, hops: 0)
+    writer.endCommit()
+    #expect(try body(writer).origins.map(\.name) == [String(repeating: "k", count: 254)])
+  }
+
   @Test("begin discards the previous group")
   func beginAgain() throws {
     var writer = CommitsWriter()

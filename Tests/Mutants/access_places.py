@@ -77,6 +77,11 @@ let cannotSubscribe =
         "endpoints: user.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
     ),
     Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "let name = hub.access.user(of: connection)?.name",
+        "let name = Mutant.isOn(.forgetUser) ? nil : hub.access.user(of: connection)?.name",
+    ),
+    Place(
         _CORE + "Access/UserRights.swift", "var patterns", "instead of",
         "return fields.count > Int(UInt8.max) ? [.everything] : fields",
         "return fields.count > Int(UInt8.max) || Mutant.isOn(.tellMore) ? [.everything] : fields",

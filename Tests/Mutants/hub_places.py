@@ -92,7 +92,7 @@ batch.pending.commits.beginCommit(
         "let wasKnown = known?.hasReceivedWelcome ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
     ),
     Place(
-        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func refusal", "instead of",
         "guard hello.identity.isProven else {",
         "guard hello.identity.isProven || Mutant.isOn(.anySecret) else {",
     ),

@@ -76,6 +76,7 @@ MUTANTS = {
     "routeFew": "§15.4 a model that is not published reaches only the sessions that could not subscribe",
     "silentToUnsubscribed": "§15.4 a session without fanout gets no heartbeats before it has joined a model",
     "tellEndpoints": "§15.4 a welcome without fanout names the publish endpoints",
+    "forgetUser": "§5.2 a commit does not name the user",
     "tellMore": "§15.5 a session is told that it may write all fields of which it may write some",
     "writeUnchecked": "§15.4 a change without the right to it is made",
     "anyField": "§15.4 the right to some fields is a right to all",

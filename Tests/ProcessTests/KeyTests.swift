@@ -23,6 +23,21 @@ struct KeyTests {
     withExtendedLifetime(hub) {}
   }
 
+  @Test("a value names the user who wrote it, beside the name that the program chose")
+  func attribution() throws {
+    let hub = try users.startHub()
+    let joined = try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest")
+    #expect(joined.code == 0, "\(joined.output)")
+    let wrote = try users.run(
+      "bindpeer", ["--hub", "shop", "--name", "ben", "set", "lamp.level=0.5"], as: "guest")
+    #expect(wrote.code == 0, "\(wrote.output)")
+    let read = try users.run("bindpeer", ["--hub", "shop", "get", "lamp.level", "--meta"], as: "guest")
+    #expect(read.output.contains(" by ben-") && read.output.contains(" (anna) at "), "\(read.output)")
+    let json = try users.run("bindpeer", ["--hub", "shop", "get", "lamp.level", "--meta", "--json"], as: "guest")
+    #expect(json.output.contains("\"user\":\"anna\""), "\(json.output)")
+    withExtendedLifetime(hub) {}
+  }
+
   @Test("a revoked member's watch loses the hub, and its next command says why")
   func revoked() throws {
     let hub = try users.startHub()

@@ -58,7 +58,7 @@ final class RawPeer {
   }
 
   /// Sends a hello and receives the welcome.
-  func hello(capabilities: [String] = []) throws {
+  func hello(capabilities: [String] = [Capability.users]) throws {
     try send(.hello(Hello(identity: identity, capabilities: capabilities)), start: 0)
     let endpoints = try next { header, message -> [HubEndpoint]? in
       guard case .welcome(let welcome) = message else { return nil }

@@ -196,7 +196,7 @@ extension Outcome {
     case .conflict(let conflict):
       "\(conflict.field) changed at version \(conflict.version): "
         + (conflict.value.map { "set to \(PrintedText.escaped($0.description, limit: 200))" } ?? "deleted")
-        + " by \(conflict.origin.fullName)"
+        + " by \(conflict.origin.attribution)"
     case .superseded: "\(subject): superseded by a later write of this program"
     case .expired: "\(subject): expired before the hub decided it"
     case .unknown(let reason): "\(subject): outcome unknown: \(reason)"

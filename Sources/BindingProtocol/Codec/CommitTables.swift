@@ -8,6 +8,8 @@ package struct OriginCursor {
   package private(set) var tag = Tag.none
   /// The name of the current origin, UTF-8.
   package private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The user of the current origin, UTF-8; nil: none.
+  package private(set) var user: UnsafeRawBufferPointer?
 
   init(reader: WireReader, remaining: Int) {
     self.reader = reader
@@ -15,14 +17,17 @@ package struct OriginCursor {
   }
 
   /// The current origin, copied out of the frame.
-  package var origin: Origin { Origin(tag: tag, name: String(decoding: name, as: UTF8.self)) }
+  package var origin: Origin {
+    Origin(
+      tag: tag, name: String(decoding: name, as: UTF8.self), user: user.map { String(decoding: $0, as: UTF8.self) })
+  }
 
   /// Advances to the next origin; false at the end.
   package mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     remaining &-= 1
     tag = try reader.tag("origins")
-    name = try reader.text8Bytes("origins")
+    (name, user) = try reader.writerNames("origins")
     return true
   }
 }

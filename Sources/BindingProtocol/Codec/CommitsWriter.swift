@@ -7,7 +7,7 @@
   @usableFromInline var originBytes = WireWriter()
   @usableFromInline var nameBytes = WireWriter()
   @usableFromInline var commits = WireWriter(reserving: 4_096)
-  @usableFromInline var tags: [UInt64] = []
+  @usableFromInline var writers: [Writer] = []
   private var firstName: FieldID = 0
   @usableFromInline var nameCount: UInt32 = 0
   @usableFromInline var ended = 0
@@ -15,12 +15,25 @@
   @usableFromInline var changes = 0
   @usableFromInline var saved = Saved()
 
+  /// An entry of the table of origins. One tag has several if it wrote as several users.
+  @usableFromInline
+  struct Writer: Sendable {
+    @usableFromInline let tag: UInt64
+    @usableFromInline let user: String?
+
+    @usableFromInline
+    init(tag: UInt64, user: String?) { (self.tag, self.user) = (tag, user) }
+
+    @inlinable
+    func isSame(_ tag: UInt64, _ user: String?) -> Bool { self.tag == tag && self.user == user }
+  }
+
   /// The lengths at the beginning of the current commit, for a rollback.
   @usableFromInline
   struct Saved: Sendable {
     @usableFromInline var commits = 0
     @usableFromInline var origins = 0
-    @usableFromInline var tags = 0
+    @usableFromInline var writers = 0
     @usableFromInline var names = 0
     @usableFromInline var nameCount: UInt32 = 0
 
@@ -43,7 +56,7 @@
   /// Changes of the current commit.
   @inlinable package var changeCount: Int { changes }
   /// Whether no further commit fits into one message.
-  @inlinable package var isFull: Bool { ended == Int(UInt16.max) || tags.count == Int(UInt16.max) }
+  @inlinable package var isFull: Bool { ended == Int(UInt16.max) || writers.count == Int(UInt16.max) }
   /// The length of the body so far, in bytes.
   package var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
   /// The id that the next new name will get.
@@ -55,7 +68,7 @@
     originBytes.removeAll()
     nameBytes.removeAll()
     commits.removeAll()
-    tags.removeAll(keepingCapacity: true)
+    writers.removeAll(keepingCapacity: true)
     head.u64(epoch)
     head.u64(previous)
     head.u64(time)
@@ -71,16 +84,20 @@
   @inlinable
   package mutating func origin(_ origin: Origin) -> UInt16 {
     let tag = origin.tag.rawValue
-    if let last = tags.last, last == tag { return UInt16(truncatingIfNeeded: tags.count &- 1) }
+    if let last = writers.last, last.isSame(tag, origin.user) {
+      return UInt16(truncatingIfNeeded: writers.count &- 1)
+    }
     return otherOrigin(origin, tag)
   }
 
   @usableFromInline
   mutating func otherOrigin(_ origin: Origin, _ tag: UInt64) -> UInt16 {
-    if let known = tags.firstIndex(of: tag) { return UInt16(truncatingIfNeeded: known) }
-    tags.append(tag)
+    if let known = writers.firstIndex(where: { $0.isSame(tag, origin.user) }) {
+      return UInt16(truncatingIfNeeded: known)
+    }
+    writers.append(Writer(tag: tag, user: origin.user))
     originBytes.origin(origin)
-    return UInt16(truncatingIfNeeded: tags.count - 1)
+    return UInt16(truncatingIfNeeded: writers.count - 1)
   }
 
   /// Assigns the next id to a field name that passed `Names.isField`.
@@ -101,7 +118,7 @@
   package mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
     saved.commits = commits.count
     saved.origins = originBytes.count
-    saved.tags = tags.count
+    saved.writers = writers.count
     saved.names = nameBytes.count
     saved.nameCount = nameCount
     commits.commitHeader(origin, number, hops)
@@ -158,7 +175,7 @@
     commits.truncate(to: saved.commits)
     originBytes.truncate(to: saved.origins)
     nameBytes.truncate(to: saved.names)
-    tags.removeSubrange(saved.tags...)
+    writers.removeSubrange(saved.writers...)
     nameCount = saved.nameCount
     changes = 0
   }
@@ -167,7 +184,7 @@
   package func finish(into writer: inout WireWriter) {
     writer.reserve(byteCount)
     head.withUnsafeBytes { writer.raw($0) }
-    writer.u16(UInt16(truncatingIfNeeded: tags.count))
+    writer.u16(UInt16(truncatingIfNeeded: writers.count))
     originBytes.withUnsafeBytes { writer.raw($0) }
     writer.u32(firstName)
     writer.u32(nameCount)

@@ -149,9 +149,23 @@ extension WireReader {
   /// The tag of an identity.
   package mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
 
-  /// The tag and name of a writer.
+  /// A `writer`.
   package mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
-    Origin(tag: try tag(place), name: try text8(place))
+    let tag = try tag(place)
+    let (name, user) = try writerNames(place)
+    return Origin(
+      tag: tag, name: String(decoding: name, as: UTF8.self), user: user.map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// What follows the tag in a `writer`, in place: its name and, after the length that no name alone has, its user.
+  mutating func writerNames(
+    _ place: StaticString
+  ) throws(WireError) -> (name: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer?) {
+    let length = try u8(place)
+    guard length == Origin.userFollows else { return (try checkedText(Int(length), place), nil) }
+    let (name, user) = (try text8Bytes(place), try text8Bytes(place))
+    if user.isEmpty { throw error(place, "announces a user and names none") }
+    return (name, user)
   }
 }
 
@@ -161,9 +175,20 @@ extension WireWriter {
     for element in elements { element.write(to: &self) }
   }
 
-  /// Appends the tag and name of a writer.
+  /// Appends a `writer`.
   package mutating func origin(_ origin: Origin) {
     u64(origin.tag.rawValue)
+    guard let user = origin.user, !user.isEmpty else {
+      var name = origin.name
+      return name.withUTF8 { text8(UTF8Check.cut(UnsafeRawBufferPointer($0), to: Int(Origin.userFollows) - 1)) }
+    }
+    u8(Origin.userFollows)
     text8(origin.name)
+    text8(user)
   }
+}
+
+extension Origin {
+  /// The length in place of a name's that announces a name and a user.
+  fileprivate static let userFollows: UInt8 = 0xFF
 }

@@ -117,7 +117,7 @@ package struct OfferedField: WireContent, Hashable {
   package var name: String
   /// The version of the last commit that wrote it.
   package var version: Version
-  /// The writer of that commit.
+  /// The writer of that commit, as the offering peer claims; without its user, which no peer can vouch for.
   package var origin: Origin
   /// The number of its proposal.
   package var number: ProposalNumber
@@ -140,7 +140,7 @@ package struct OfferedField: WireContent, Hashable {
   package init(from reader: inout WireReader) throws(WireError) {
     name = try reader.fieldName("name")
     version = try reader.u64("version")
-    origin = try reader.origin("origin")
+    origin = Origin(tag: try reader.tag("origin"), name: try reader.text8("origin"))
     number = try reader.u32("number")
     time = try reader.u64("time")
     value = try reader.value("value")
@@ -149,7 +149,8 @@ package struct OfferedField: WireContent, Hashable {
   package func write(to writer: inout WireWriter) {
     writer.text8(name)
     writer.u64(version)
-    writer.origin(origin)
+    writer.u64(origin.tag.rawValue)
+    writer.text8(origin.name)
     writer.u32(number)
     writer.u64(time)
     writer.value(value)

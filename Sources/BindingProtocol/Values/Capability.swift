@@ -13,13 +13,15 @@ package enum Capability {
 
   /// Wants to be told what it may do in each model: the kind `rights` (§15.5).
   package static let rights = "rights"
+  /// Reads the form of a writer that names its user (§5.2). A hub with keys refuses a hello without it.
+  package static let users = "users"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-0ab6ef29"
+  package static let draft = "draft-37b39924"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -86,13 +86,17 @@ public struct Identity: Hashable, Sendable {
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
   /// The writer's tag.
   public var tag: Tag
-  /// The writer's name.
+  /// The writer's name, which it chose itself.
   public var name: String
+  /// The name under which a hub with keys had let the writer in when it decided: a member's, or `uid:N` of a local
+  /// user. nil: the hub has no keys, or the writer is in the hub's process.
+  public var user: String?
 
   /// Makes an origin.
-  public init(tag: Tag, name: String) {
+  public init(tag: Tag, name: String, user: String? = nil) {
     self.tag = tag
     self.name = name
+    self.user = user
   }
 
   /// The origin of a field that has never been written.
@@ -103,6 +107,12 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   /// The name with the tag's first digits, which distinguishes peers of the same name for people and scripts:
   /// `kitchen-3f2a`. Names of pages end with these digits already.
   public var fullName: String { shownName.hasSuffix("-\(tag.short)") ? shownName : "\(shownName)-\(tag.short)" }
+
+  /// The full name and, in parentheses, the user: `kitchen-3f2a (anna)`.
+  public var attribution: String { shownUser.map { "\(fullName) (\($0))" } ?? fullName }
+
+  /// The user, escaped for display.
+  public var shownUser: String? { user.map { PrintedText.escaped($0) } }
 
   /// The name, escaped for display: a log or a hub may hold a name from before such characters were refused.
   public var shownName: String { PrintedText.escaped(name) }

@@ -38,6 +38,7 @@ struct Feed: Sendable {
   private struct Key: Hashable {
     var model: String
     var tag: Tag
+    var user: String?
   }
 
   var pages: Set<PageID> = []
@@ -154,7 +155,7 @@ struct Feed: Sendable {
     _ changes: [Change], to model: String, by origin: Origin, epoch: Epoch, version: Version, time: UInt64,
     count: Int = 1
   ) {
-    let key = Key(model: model, tag: origin.tag)
+    let key = Key(model: model, tag: origin.tag, user: origin.user)
     if indexByKey[key] == nil {
       guard lines.count < Feed.maxLines else {
         left += count
@@ -203,6 +204,7 @@ extension PageText {
       text.member("count", line.count)
       text.member("tag", line.origin.tag.description)
       text.member("name", line.origin.shownName)
+      if let user = line.origin.shownUser { text.member("user", user) }
       text.member("time", line.time)
       text.member("more", line.more)
       text.list("changes", line.changes) { text, change in

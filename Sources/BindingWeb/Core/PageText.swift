@@ -119,6 +119,7 @@ extension PageText {
       text.raw("{\"tag\":")
       text.text(commit.origin.tag.description)
       text.member("name", commit.origin.shownName)
+      if let user = commit.origin.shownUser { text.member("user", user) }
       text.member("number", commit.number)
       text.member("hops", commit.hops)
       text.list("changes", commit.changes) { text, change in
@@ -160,10 +161,17 @@ extension PageText {
         rest.removeFirst()
       }
       text.raw("]")
+      text.users(of: fields[first..<rest.startIndex])
       text.member("last", rest.isEmpty)
       texts.append(text.end())
     } while !rest.isEmpty
     return texts
+  }
+
+  /// The users that wrote these fields, by field, if any has one. An entry of a field has no place for it.
+  private mutating func users(of fields: ArraySlice<CommittedField>) {
+    let users = fields.compactMap { field in field.origin.shownUser.map { JSON.Member(field.name, .string($0)) } }
+    if !users.isEmpty { member("users", JSON.object(users)) }
   }
 
   private mutating func entry(_ field: CommittedField) {
@@ -213,6 +221,7 @@ extension PageText {
       member("version", conflict.version)
       member("tag", conflict.origin.tag.description)
       member("name", conflict.origin.shownName)
+      if let user = conflict.origin.shownUser { member("user", user) }
       member("age", conflict.ageMilliseconds)
       if let value = conflict.value {
         raw(",\"value\":")

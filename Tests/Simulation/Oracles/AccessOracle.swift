@@ -96,6 +96,12 @@ struct AccessOracle: Invariant, SimulationPart {
     guard let model = modelNames.firstIndex(of: batch.model), let group = try? CommitGroup.decode(batch.body) else {
       return
     }
+    for origin in group.origins {
+      let user = "u\(users[origin.tag] ?? table.stranger)"
+      guard origin.user != user else { continue }
+      throw Violation(
+        .writingRight, "\(batch.model) names \(origin.user ?? "nobody") where \(user) wrote as \(origin)")
+    }
     for version in group.previous + 1...group.version {
       guard let entry = log.entry(.init(model: model, epoch: group.epoch, version: version)) else { continue }
       // A tag that no peer has is a stranger's.

@@ -15,7 +15,8 @@ final class Impostors: SimulationPart {
     let connection: ConnectionID = 1 << 40
     let tag = peer.tag
     let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "impostor")
-    var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
+    let hello = Hello(identity: identity, capabilities: [Capability.users])
+    var frames = [PeerMessage.hello(hello).encode(session: chance.next() | 1, start: 0)]
     if let model = peer.session.joinedModels.first(where: { !Names.isEphemeral($0) }),
       let index = modelNames.firstIndex(of: model), let topic = hub.topic(of: index)
     {
@@ -48,7 +49,8 @@ final class Impostors: SimulationPart {
       hub.receive(message.encode(session: session, start: start), on: connection)
       try hub.settle()
     }
-    try send(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "impostor"))), start: 0)
+    let identity = Identity(tag: tag, secret: secret, name: "impostor")
+    try send(.hello(Hello(identity: identity, capabilities: [Capability.users])), start: 0)
     try send(.join([Join(request: 1, model: modelNames[model])]), start: start)
     if let topic = hub.topic(of: model) {
       let set = WireOperation(verb: .set, field: .name("a"), value: LogOracle.ofImpostor)

@@ -9,28 +9,14 @@ extension HubMachine {
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard hello.lowest <= HubMachine.protocolNumbers.upperBound, hello.highest >= HubMachine.protocolNumbers.lowerBound
-    else {
-      hub.counters.otherProtocols += 1
-      let ours = HubMachine.protocolNumbers
-      hub.error(
-        .otherProtocol, "this hub speaks protocol \(ours.lowerBound) to \(ours.upperBound)", id, connection, &output)
+    let user = hub.access.rights(of: connection)
+    let name = hub.access.user(of: connection)?.name
+    if let (code, text) = refusal(of: hello, id, namesUser: name != nil) {
+      hub.error(code, text, id, connection, &output)
       return
     }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
-    guard hello.identity.isProven else {
-      hub.counters.wrongSecrets += 1
-      hub.error(
-        .notYours,
-        "the tag does not match its secret; it must be the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)", id,
-        connection, &output)
-      return
-    }
-    if let other = hub.sessions[id], other.identity.tag != tag {
-      hub.error(.notYours, "this session number belongs to another identity", id, connection, &output)
-      return
-    }
     if let earlier = known?.session {
       if earlier != id {
         hub.counters.fencedSessions += 1
@@ -42,7 +28,6 @@ extension HubMachine {
       presence.awaitReturn(of: tag, after: earlier, &hub)
       end(earlier, time, forgetting: false, releasing: false, &output)
     }
-    let user = hub.access.rights(of: connection)
     if var limit = sessionLimit(reachedOn: connection) {
       // How many others there are is not for everybody.
       if !user.isUnlimited { limit = "the hub has no room for another session" }
@@ -57,7 +42,8 @@ extension HubMachine {
     let subscriber = hub.sessions.earlySubscribers.removeValue(forKey: id)
     hub.sessions.add(
       SessionRecord(
-        id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
+        id: id, identity: Origin(tag: tag, name: hello.identity.name, user: name), connection: connection,
+        subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
         capabilities: SessionCapabilities(hello.capabilities)))
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
@@ -74,6 +60,36 @@ extension HubMachine {
       endpoints: user.hasFanout ? hub.configuration.endpoints : [],
       capabilities: Capability.all)
     hub.send(.welcome(welcome), to: id, &output)
+  }
+
+  /// Why a hello begins no session and ends none; nil: it may.
+  private mutating func refusal(
+    of hello: Hello, _ id: SessionID, namesUser: Bool
+  ) -> (code: ErrorCode, text: String)? {
+    let ours = HubMachine.protocolNumbers
+    guard hello.lowest <= ours.upperBound, hello.highest >= ours.lowerBound else {
+      hub.counters.otherProtocols += 1
+      return (.otherProtocol, "this hub speaks protocol \(ours.lowerBound) to \(ours.upperBound)")
+    }
+    guard hello.identity.isProven else {
+      hub.counters.wrongSecrets += 1
+      return (
+        .notYours,
+        "the tag does not match its secret; it must be the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)"
+      )
+    }
+    if let other = hub.sessions[id], other.identity.tag != hello.identity.tag {
+      return (.notYours, "this session number belongs to another identity")
+    }
+    if namesUser, !hello.capabilities.contains(Capability.users) {
+      hub.counters.otherProtocols += 1
+      return (
+        .otherProtocol,
+        "this hub has keys and names users in its messages, which this peer cannot read; it needs a version with the "
+          + "capability \(Capability.users)"
+      )
+    }
+    return nil
   }
 
   /// The limits as a welcome reports them now.

@@ -125,7 +125,7 @@ private struct Piece {
   private let limitBytes: Int
   private var bytes = Piece.empty
   private var positions: [Tag: UInt16] = [:]
-  /// Bytes of headers and counts. An origin's longest name and an entry's numbers are within the 128 below.
+  /// Bytes of headers and counts. An origin's longest names and an entry's numbers are within the 256 below.
   private static let empty = 73
 
   init(of chunk: CatchupChunk, limitBytes: Int) {
@@ -143,7 +143,7 @@ private struct Piece {
   }
 
   mutating func append(_ slot: FieldSlot, _ field: FieldID) -> Bool {
-    guard isEmpty || bytes + slot.value.count + 128 <= limitBytes, chunk.origins.count < Int(UInt16.max) - 1 else {
+    guard isEmpty || bytes + slot.value.count + 256 <= limitBytes, chunk.origins.count < Int(UInt16.max) - 1 else {
       return false
     }
     chunk.entries.append(
@@ -155,11 +155,12 @@ private struct Piece {
   }
 
   private mutating func position(of origin: Origin) -> UInt16 {
-    if let known = positions[origin.tag] { return known }
+    // The fields of one tag may be of several users.
+    if let known = positions[origin.tag], chunk.origins[Int(known)].user == origin.user { return known }
     let position = UInt16(chunk.origins.count)
     positions[origin.tag] = position
     chunk.origins.append(origin)
-    bytes += 9 + origin.name.utf8.count
+    bytes += 9 + origin.name.utf8.count + (origin.user.map { $0.utf8.count + 2 } ?? 0)
     return position
   }
 }

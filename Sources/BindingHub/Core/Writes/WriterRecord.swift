@@ -3,7 +3,8 @@ import BindingProtocol
 /// What a model remembers of one identity that wrote to it: how far its proposals are decided, and the outcomes
 /// that it has not confirmed.
 struct WriterRecord {
-  let origin: Origin
+  /// Who it is, under the user of its latest session that wrote.
+  var origin: Origin
   /// The highest decided number, and the highest stored one.
   var lastDecided: ProposalNumber = 0
   var lastStored: ProposalNumber = 0

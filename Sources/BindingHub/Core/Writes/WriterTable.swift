@@ -14,10 +14,14 @@ struct WriterTable {
   /// The most writers whose seen numbers are recorded; the first ones named stay.
   private static let mostSeenNumbers = 16_384
 
-  /// The index of a writer, which is added if it is new.
+  /// The index of a writer, which is added if it is new. An identity may write as another user than before: an outbox
+  /// that another member sends is that member's act.
   mutating func index(for origin: Origin) -> Int {
     if !forgetting.isEmpty { forgetting.remove(origin.tag) }
-    if let index = indices[origin.tag] { return index }
+    if let index = indices[origin.tag] {
+      if records[index].origin.user != origin.user { records[index].origin = origin }
+      return index
+    }
     indices[origin.tag] = records.count
     records.append(WriterRecord(origin: origin))
     return records.count - 1

@@ -61,7 +61,7 @@ var bind = globalThis.bind ??= (() => {
     constructor(link, id) {
       Object.assign(this, {
         link, id, epoch: '0', version: 0, state: 'idle', lastNumber: 0, sendsFrom: 0, hops: 0,
-        fields: new Map(),               // committed: name → { value, version, tag, writer, number, time }
+        fields: new Map(),               // committed: name → { value, version, tag, writer, user, number, time }
         writes: [],                      // pending, oldest first; acknowledged ones until their version is here
         refusals: new Map(),             // field → { reason, value, outcome } of a write that came to nothing
         chunks: [], kept: [],            // of a catch-up, and commits that came meanwhile
@@ -98,13 +98,14 @@ var bind = globalThis.bind ??= (() => {
 
     pending(field) { return this.writes.find(write => !write.isDecided && touches(write, field)) }
 
-    /** Version and writer of the committed value; `state`: pending, offline, refused (the whole model, too) or none. */
+    /** Version and writer of the committed value, with its user if the hub has keys; `state`: pending, offline, refused
+     *  (the whole model, too) or none. */
     info(field) {
-      const { version = 0, tag, writer, time } = this.fields.get(field) ?? {}
+      const { version = 0, tag, writer, user, time } = this.fields.get(field) ?? {}
       const pending = this.pending(field), refusal = this.refusals.get(field)
       const why = refusal?.reason ?? this.blocked?.text
       return {
-        field, version, tag, writer, time, own: tag === this.link.tag, refusal,
+        field, version, tag, writer, user, time, own: tag === this.link.tag, refusal,
         state: pending ? this.link.isLive ? 'pending' : 'offline' : why && 'refused',
         reason: pending ? pending.held && `waits: ${pending.held}` : why,
       }
@@ -223,11 +224,11 @@ var bind = globalThis.bind ??= (() => {
       for (const operation of write.operations) {
         const field = operation[1], rule = write.rules[field], seen = write.seen.find(seen => seen.field === field)
         if (!rule) continue
-        const { value, version = 0, tag, writer: name, time } = this.fields.get(field) ?? {}
+        const { value, version = 0, tag, writer: name, user, time } = this.fields.get(field) ?? {}
         const isUntouched = this.isUntouched(seen, value)
         if (rule === 'compareAndSet' && !isUntouched && !same(value, seen.value)) {
           const age = Math.max(0, Date.now() - time)
-          this.end(write, { kind: 'conflict', field, version, tag, name, age, value })
+          this.end(write, { kind: 'conflict', field, version, tag, name, user, age, value })
           return false
         }
         if (rule === 'text') operation[2] = this.rebased(write, operation, value)
@@ -403,11 +404,14 @@ var bind = globalThis.bind ??= (() => {
     apply(chunks, { form, epoch, version }) {
       const isOther = epoch !== this.epoch, from = this.version, isWhole = form === 'snapshot', named = new Set()
       if (isOther) this.unhide()
-      for (const { fields } of chunks) {
+      for (const { fields, users = {} } of chunks) {
         for (const [name, version, tag, writer, number, time, value] of fields) {
           named.add(name)
           if (tag === this.link.tag) this.noteOwn(number, version)
-          if (isWhole || version > from) this.commit(name, { value, version, tag, writer, number, time })
+          if (isWhole || version > from) {
+            const user = Object.hasOwn(users, name) ? users[name] : undefined
+            this.commit(name, { value, version, tag, writer, user, number, time })
+          }
         }
       }
       for (const name of this.fields.keys()) if (isWhole && !named.has(name)) this.fields.delete(name), this.touch(name)
@@ -425,15 +429,15 @@ var bind = globalThis.bind ??= (() => {
         this.join()
         return this.kept.push(message)
       }
-      commits.forEach(({ tag, name: writer, number, hops, changes }, index) => {
+      commits.forEach(({ tag, name: writer, user, number, hops, changes }, index) => {
         const version = previous + 1 + index, own = tag === this.link.tag
         if (own) this.noteOwn(number, version)
         if (version <= this.version) return
         const before = changes.map(([field]) => ({ field, ...this.fields.get(field) }))
-        for (const [field, value] of changes) this.commit(field, { value, version, tag, writer, number, time })
+        for (const [field, value] of changes) this.commit(field, { value, version, tag, writer, user, number, time })
         this.version = version
         if (!own) this.hops = Math.max(this.hops, hops + 1)
-        this.pendingCommits.push({ version, epoch, tag, writer, number, time, own, changes, before })
+        this.pendingCommits.push({ version, epoch, tag, writer, user, number, time, own, changes, before })
       })
       this.release(this.version)
       this.touch()

@@ -1,6 +1,7 @@
 /** What this page has seen of every field since it was opened. */
 import { make, shown } from '/fields.js'
 import { plot } from '/plot.js'
+import { attribution } from '/words.js'
 
 /** The time of day, of a wall time in milliseconds. */
 export const timeOfDay = time => new Date(time).toTimeString().slice(0, 8)
@@ -37,13 +38,13 @@ export class Histories {
   /** A model that is not followed any more. */
   forget(id) { this.#models.delete(id) }
 
-  #note(id, field, { value, version, writer, time, tag }) {
+  #note(id, field, { value, version, writer, user, time, tag }) {
     if (!this.#models.has(id)) this.#models.set(id, new Map())
     const fields = this.#models.get(id)
     if (!fields.has(field)) fields.set(field, { list: [], spans: [] })
     const { list, spans } = fields.get(field)
     if (list.length && list.at(-1).version >= version) return
-    list.push({ time, value, version, writer: tag === this.#link.tag ? 'this page' : writer })
+    list.push({ time, value, version, writer: tag === this.#link.tag ? 'this page' : attribution({ writer, user }) })
     if (list.length > MOST) list.shift()
     if (typeof value !== 'number') return
     const seen = Date.now(), last = spans.at(-1)

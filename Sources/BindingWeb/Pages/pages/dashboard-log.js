@@ -2,6 +2,7 @@
 import { make, shown } from '/fields.js'
 import { timeOfDay } from '/dashboard-history.js'
 import { Revert } from '/dashboard-revert.js'
+import { attribution } from '/words.js'
 
 // Rows that are kept, and of them shown; how long one writer's commits of a model make one row: with no longer a pause
 // than the first, and no longer in all than the second. Times in milliseconds.
@@ -60,17 +61,18 @@ export class Log {
   /** The model that is looked at is another one. */
   viewChanged() { if (this.#isOn('model')) this.#draw(true) }
 
-  /** @param commits - `id` of a model, its epoch, and of each commit: version, count, tag, writer, own, changes. */
+  /** @param commits - `id` of a model, its epoch, and of each commit: version, count, tag, writer, user, own,
+   *    changes. */
   take(id, epoch, commits) {
     for (const commit of commits) {
-      const { version, count = 1, tag, writer, own, changes } = commit
+      const { version, count = 1, tag, writer, user = '', own, changes } = commit
       if (version <= this.#seen.get(id)?.version && epoch === this.#seen.get(id).epoch) continue
       this.#seen.set(id, { version, epoch })
-      const time = Date.now(), key = `${id}\n${tag}`
+      const time = Date.now(), key = `${id}\n${tag}\n${user}`
       let row = this.#byWriter.get(key)
       const isOver = !row || row.epoch !== epoch || time - row.last > QUIET || time - row.first > LONGEST
       if (isOver || row.isAsked || row.isDone) {
-        row = { id, epoch, tag, writer, own, count: 0, first: time, fields: new Map() }
+        row = { id, epoch, tag, writer, user, own, count: 0, first: time, fields: new Map() }
         this.#byWriter.set(key, row)
         this.#add(row)
       }
@@ -114,9 +116,9 @@ export class Log {
       && (!isRefusals || row.refusal) && (!words || this.#text(row).includes(words))).slice(0, SHOWN)
   }
 
-  #text({ id, writer, refusal, fields }) {
+  #text({ id, writer, user, refusal, fields }) {
     const changes = refusal ? refusal.what : [...fields].map(([field, { to }]) => `${field} ${shown(to)}`).join(' ')
-    return `${id} ${writer ?? ''} ${changes}`.toLowerCase()
+    return `${id} ${attribution({ writer: writer ?? '', user })} ${changes}`.toLowerCase()
   }
 
   /** Nothing moves under a pointer, or where the focus is. */
@@ -168,7 +170,7 @@ export class Log {
     const more = some.length > MOST_FIELDS ? `, ${some.length - MOST_FIELDS} more` : ''
     element.replaceChildren(time,
       make('span', { class: 'what mono' }, make('a', { href: `#${id}` }, id), ' ', ...changes, more),
-      make('span', { class: 'who soft' }, row.own ? 'this page' : row.writer,
+      make('span', { class: 'who soft' }, row.own ? 'this page' : attribution(row),
         row.count > 1 ? ` · ${row.count.toLocaleString('en')} commits` : '', ` · ${row.version}`),
       ...this.#revert.parts(row))
   }

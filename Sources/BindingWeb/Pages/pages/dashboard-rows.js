@@ -1,6 +1,6 @@
 /** The fields of a model as rows of a table: of very many only those in view are there. */
 import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, shown, wordsOf } from '/fields.js'
-import { commandLine } from '/words.js'
+import { attribution, commandLine } from '/words.js'
 import { plot } from '/plot.js'
 import { Axes } from '/dashboard-history.js'
 
@@ -204,10 +204,11 @@ export class Rows {
   }
 
   #fill(row, name, value) {
-    const { id } = this.#model, { version, writer, time, own } = this.#model.info(name)
+    const { id } = this.#model, { version, writer, user, time, own } = this.#model.info(name)
     markOtherwise(row.mark, this.#hub, id, name)
     put(row.version, version ? String(version) : '')
-    put(row.writer, version ? own ? 'this page' : writer : value === undefined ? '' : 'described')
+    const who = own ? 'this page' : attribution({ writer, user })
+    put(row.writer, version ? who : value === undefined ? '' : 'described')
     put(row.age, version ? bind.age(Math.max(0, this.#histories.hubTime() - time)) : '')
     if (row.canvas) plot(row.canvas, () => this.#histories.points(id, name))
     if (!row.history) return

@@ -25,6 +25,9 @@ function isJSON(words) {
   return true
 }
 
+/** Who wrote: the name that the writer chose, and in parentheses the user whom the hub had let in, if it has keys. */
+export const attribution = ({ writer, user }) => user ? `${writer} (${user})` : writer
+
 const KEYWORDS = new Set(`as associatedtype break case catch class continue default defer deinit do else enum extension
   false fallthrough fileprivate for func guard if import in init inout internal is let nil operator private protocol
   public repeat return self Self static struct subscript super switch throw throws true try typealias var where
