@@ -18,6 +18,10 @@ package final class AuditLog: Sendable {
     case invited(name: String, id: String)
     /// An invitation was withdrawn.
     case withdrawn(name: String, id: String)
+    /// A member or local user may not connect until a time in seconds since 1970.
+    case kicked(name: String, until: Int64)
+    /// It may connect again before that time.
+    case readmitted(name: String)
     /// A connection was refused.
     case refused(address: String, key: PublicKey?, domain: String, reason: String)
     /// A user's connection was ended, as it may no longer connect or its rights have changed.
@@ -90,6 +94,8 @@ package final class AuditLog: Sendable {
     for (id, invitation) in before.invitations where now.invitations[id] == nil {
       record(.withdrawn(name: invitation.name, id: id))
     }
+    for (name, bar) in now.bars where before.bars[name] != bar { record(.kicked(name: name, until: bar.until)) }
+    for name in before.bars.keys where now.bars[name] == nil { record(.readmitted(name: name)) }
   }
 
   /// Waits until all that was recorded is written.
@@ -130,6 +136,8 @@ extension AuditLog.Event {
     case .revoked(let name, let key): return line("revoked", text("name", name), text("key", "\(key)"))
     case .invited(let name, let id): return line("invited", text("name", name), text("id", id))
     case .withdrawn(let name, let id): return line("withdrawn", text("name", name), text("id", id))
+    case .kicked(let name, let until): return line("kicked", text("name", name), .init("until", .integer(until)))
+    case .readmitted(let name): return line("readmitted", text("name", name))
     case .refused(let address, let key, let domain, let reason):
       return line(
         "refused", text("address", address), .init("key", key.map { .string("\($0)") } ?? .null),

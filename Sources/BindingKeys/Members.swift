@@ -30,6 +30,18 @@ package struct Members: Hashable, Sendable {
     package var role: String?
   }
 
+  /// A time in which a name may not connect, in seconds since 1970.
+  package struct Bar: Hashable, Sendable {
+    package var since: Int64
+    package var until: Int64
+
+    /// Whether it counts at a time. It does not if the clock shows a time long before it began: somebody has set the
+    /// clock back, and the bar would last for as long.
+    package func counts(at now: Int64) -> Bool { now < until && now >= since - Bar.mostClockError }
+
+    private static let mostClockError: Int64 = 3_600
+  }
+
   /// What a key is to a hub.
   package enum Standing: Hashable, Sendable {
     case member(name: String)
@@ -43,6 +55,8 @@ package struct Members: Hashable, Sendable {
   /// The invitations by their ids.
   package private(set) var invitations: [String: Invitation] = [:]
   private var invitationOfKey: [PublicKey: String] = [:]
+  /// Who may not connect for a time, by name.
+  package private(set) var bars: [String: Bar] = [:]
 
   /// The most keys and invitations together.
   package static let limit = 100_000
@@ -105,7 +119,17 @@ package struct Members: Hashable, Sendable {
     case .revokeKey(let key):
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)
+    case .bar(let name, let until):
+      guard Self.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
+      bars[name] = Bar(since: record.time, until: until)
+    case .unbar(let name):
+      guard bars.removeValue(forKey: name) != nil else { throw .notBarred(name) }
     }
+  }
+
+  /// Whether a name is that of a local user, `uid:N`.
+  private static func isLocal(_ name: String) -> Bool {
+    name.hasPrefix("uid:") && UInt32(name.dropFirst(4)).map { "uid:\($0)" == name } == true
   }
 
   private mutating func use(_ id: String, for key: PublicKey, of name: String) throws(MemberError) {
@@ -158,6 +182,7 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
   case expired(id: String, until: Int64)
   case unknownKey(PublicKey)
   case unknownName(String)
+  case notBarred(String)
   case full(limit: Int)
 
   package var description: String {
@@ -174,6 +199,8 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownKey(let key): "No member has the key \(key). To list them:  bindhub members"
     case .unknownName(let name):
       "There is no member '\(PrintedText.escaped(name, limit: 80))'. To list them:  bindhub members"
+    case .notBarred(let name):
+      "'\(PrintedText.escaped(name, limit: 80))' is not kicked. To list the members:  bindhub members"
     case .full(let limit): "There are \(limit) keys and invitations. Revoke some first"
     }
   }

@@ -25,7 +25,7 @@ struct BindHubCommand: ParsableCommand {
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
       Serve.self, Status.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self,
-      Compact.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self, Access.self,
+      Compact.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self, Kick.self, Access.self,
     ])
 
   private static let words = CommandWords(
@@ -35,7 +35,7 @@ struct BindHubCommand: ParsableCommand {
       "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
       "url": "bindhub web",
       "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
-      "keygen": "bindhub keys init", "add": "bindhub invite", "kick": "bindhub revoke", "users": "bindhub members",
+      "keygen": "bindhub keys init", "add": "bindhub invite", "ban": "bindhub kick", "users": "bindhub members",
       "rights": "bindhub access", "acl": "bindhub access", "reload": "bindhub access apply",
       "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
       "get": "bindpeer get", "set": "bindpeer set",

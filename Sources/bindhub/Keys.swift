@@ -171,52 +171,13 @@ struct Revoke: ParsableCommand {
 
 extension KeysChoice {
   /// Appends a decision to the file of members; ends the program if it cannot.
-  fileprivate func append(_ decide: (Members) throws(MemberError) -> MemberRecord.Decision) {
+  func append(_ decide: (Members) throws(MemberError) -> MemberRecord.Decision) {
     keyed { () throws(KeyError) in
       _ = try keys.read()
       var file = try MembersFile(at: keys.membersPath)
       try file.append { members throws(MemberError) in MemberRecord(time: now, decision: try decide(members)) }
     }
   }
-}
-
-/// Lists the members.
-struct ListMembers: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "members", abstract: "List the members with their keys, and the open invitations.")
-
-  @Flag(name: .long, help: "Print JSON, one object per line.")
-  var json = false
-
-  @OptionGroup var choice: KeysChoice
-
-  func run() throws {
-    let members = keyed { () throws(KeyError) in try MembersFile(at: choice.keys.membersPath) }.members
-    let keys = members.keys.sorted { ($0.value.name, $0.value.since) < ($1.value.name, $1.value.since) }
-    for (key, detail) in keys {
-      print(
-        json
-          ? JSON.object([
-            .init("member", .string(detail.name)), .init("key", .string("\(key)")),
-            .init("label", .string(detail.label)), .init("since", .integer(detail.since)),
-            .init("role", detail.role.map { .string($0) } ?? .null),
-          ]).text
-          : "\(detail.name)  \(key)  since \(date(detail.since))  \(detail.label)\(words(detail.role))")
-    }
-    for (id, invitation) in members.invitations.sorted(by: { $0.key < $1.key })
-    where invitation.usedBy == nil && invitation.until > now {
-      print(
-        json
-          ? JSON.object([
-            .init("invitation", .string(id)), .init("member", .string(invitation.name)),
-            .init("until", .integer(invitation.until)),
-            .init("role", invitation.role.map { .string($0) } ?? .null),
-          ]).text
-          : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)\(words(invitation.role))")
-    }
-  }
-
-  private func words(_ role: String?) -> String { role.map { "  role \($0)" } ?? "" }
 }
 
 /// Runs what reads or writes keys; ends the program with a sentence if it cannot.
@@ -237,9 +198,10 @@ extension KeyError {
   }
 }
 
-private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+/// The present, in seconds since 1970.
+var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
 /// A time in seconds since 1970, in UTC.
-private func date(_ seconds: Int64) -> String {
+func date(_ seconds: Int64) -> String {
   Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
 }

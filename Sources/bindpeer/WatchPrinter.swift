@@ -20,6 +20,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
 
+  /// Why the hub does not let this peer in, as told.
+  private var linkRefusal: String?
+
   init(json: Bool, count: Int?, pace: Pace<ModelChange>? = nil, end: @escaping @Sendable () -> Void) {
     self.json = json
     self.pace = pace
@@ -68,10 +71,15 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     defer { lock.unlock() }
     if status.isLive, isDown {
       isDown = false
+      linkRefusal = nil
       Terminal.complain("! the hub is back")
     } else if !status.isLive, !isDown, status.epoch != nil {
       isDown = true
       Terminal.complain("! the hub does not answer; waiting")
+    }
+    if isDown, let refusal = status.refusal, refusal != linkRefusal {
+      linkRefusal = refusal
+      Terminal.complain("! refused: \(refusal). Waiting")
     }
   }
 

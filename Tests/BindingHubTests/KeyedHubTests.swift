@@ -119,6 +119,28 @@ struct KeyedHubTests {
     #expect(try gone.published(milliseconds: 600) == nil)
   }
 
+  @Test("a kicked member's connections end and new ones are refused until it is let in; another member's stay")
+  func kicked() throws {
+    let (anna, ben) = (try hub.member("anna"), try hub.member("ben"))
+    let (gone, stays) = (try Caller(hub.tcp, hub.options(anna)), try Caller(hub.tcp, hub.options(ben)))
+    try gone.hello()
+    try stays.hello()
+    try stays.sub.subscribe(Topics.bytes(Topics.heartbeat))
+    try #require(try stays.published(milliseconds: 20_000) != nil)
+    let now = Int64(Date().timeIntervalSince1970)
+    try hub.decide(.bar(name: "anna", until: now + 3_600))
+    try gone.ends()
+    for (kind, endpoint) in [(Socket.Kind.dealer, hub.tcp.description), (.sub, gone.publish)] {
+      #expect(
+        try hub.handshake(kind, at: endpoint, hub.options(anna)) == .handshakeFailed(.authentication(status: 400)))
+    }
+    try stays.send(.status)
+    #expect(try stays.frame() != nil)
+    try hub.decide(.unbar(name: "anna"))
+    let back = try Caller(hub.tcp, hub.options(anna))
+    try back.hello()
+  }
+
   @Test("a new member or invitation ends nobody's connections, not even idle ones")
   func newMember() throws {
     let anna = try Caller(hub.tcp, hub.options(try hub.member("anna")))

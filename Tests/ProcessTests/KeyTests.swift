@@ -48,8 +48,41 @@ struct KeyTests {
     #expect(try users.run("bindhub", ["revoke", "anna"], as: "host").code == 0)
     #expect(watch.line { $0.contains("does not answer") } != nil, "\(watch.output)")
     let refused = try users.run("bindpeer", ["--hub", "shop", "--timeout", "5s", "get", "lamp"], as: "guest")
-    #expect(refused.code == 69 && refused.output.contains("the hub does not know this key"), "\(refused.output)")
+    #expect(
+      refused.code == 69 && refused.output.contains("the hub refuses this key: it was revoked"), "\(refused.output)")
     withExtendedLifetime(hub) {}
+  }
+
+  @Test("a kicked member's watch loses the hub, says why, and is back by itself; its next write is told the same")
+  func kicked() throws {
+    let hub = try users.startHub()
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.5"], as: "guest").code == 0)
+    let watch = try users.start("bindpeer", ["--hub", "shop", "watch", "lamp"], as: "guest")
+    try #require(watch.line { $0.contains("level") } != nil, "\(watch.output)")
+    #expect(try users.run("bindhub", ["kick", "anna", "--for", "1h"], as: "host").code == 0)
+    try #require(watch.line { $0.contains("kicked for a time") } != nil, "\(watch.output)")
+    let refused = try users.run(
+      "bindpeer", ["--hub", "shop", "set", "lamp.level=0.7", "--timeout", "3"], as: "guest")
+    #expect(refused.code == 69 && refused.output.contains("kicked for a time"), "\(refused)")
+    let members = try users.run("bindhub", ["members"], as: "host")
+    #expect(members.output.contains("anna  kicked until "), "\(members.output)")
+    #expect(try users.run("bindhub", ["kick", "anna", "--end"], as: "host").code == 0)
+    #expect(try users.run("bindpeer", ["--hub", "shop", "set", "lamp.level=0.9"], as: "guest").code == 0)
+    try #require(watch.line { $0.contains("0.9") } != nil, "\(watch.output)")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("a kick of nobody, of the hub's own user, or for no time is refused with the cure")
+  func kickedNobody() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    for (arguments, code, words) in [
+      (["zoe"], Int32(1), "bindhub members"), (["uid:\(getuid())"], 64, "may always connect"),
+      (["uid:4000", "--for", "0s"], 64, "from 1s to 366d"), (["uid:4000", "--end"], 1, "is not kicked"),
+    ] {
+      let kicked = try users.run("bindhub", ["kick"] + arguments, as: "host")
+      #expect(kicked.code == code && kicked.output.contains(words), "\(arguments): \(kicked)")
+    }
   }
 
   @Test("an invitation is used once, expires, and is none when part of it is missing")

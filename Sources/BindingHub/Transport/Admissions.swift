@@ -35,6 +35,15 @@ final class Admissions: Sendable {
     /// The last request to read the file of rights.
     var request: String?
 
+    /// Whether somebody may not connect for a time. Who runs the hub always may.
+    func isBarred(_ user: HubPrincipal) -> Bool {
+      // Asked for each message, and hardly ever is anybody kicked.
+      guard !file.members.bars.isEmpty, case .named(let name, _) = user, let bar = file.members.bars[name] else {
+        return false
+      }
+      return bar.counts(at: Admissions.now)
+    }
+
     /// Reads or changes the file, notices who is missing afterwards, and writes down what has become of whom.
     mutating func use<Value>(
       _ audit: AuditLog, _ body: (inout MembersFile) throws(KeyError) -> Value
@@ -45,7 +54,7 @@ final class Admissions: Sendable {
       let areAllLeft =
         before.keys.keys.allSatisfy { members.keys[$0] != nil }
         && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
-      if !areAllLeft { revocations += 1 }
+      if !areAllLeft || members.bars != before.bars { revocations += 1 }
       audit.record(from: before, to: members)
       return value
     }
@@ -83,7 +92,9 @@ final class Admissions: Sendable {
     guard let user else { return refuse(request, because: reason) }
     let publishes = Domain(rawValue: request.domain)?.publishes ?? false
     guard isEntitled(user, toPublished: publishes) else {
-      return refuse(request, because: publishes ? "lacks the right fanout" : "is nobody's any more")
+      let isKicked = principal(of: user).map { principal in state.withLock { $0.isBarred(principal) } } ?? false
+      return refuse(
+        request, because: isKicked ? "is kicked" : publishes ? "lacks the right fanout" : "is nobody's any more")
     }
     return .admitted(user: "\(user)")
   }
@@ -124,12 +135,14 @@ final class Admissions: Sendable {
   /// The number of connections refused.
   var refused: UInt64 { state.withLock { $0.refused } }
 
-  /// Whether an admitted user still is: its key may have been revoked since, or its rights changed.
+  /// Whether an admitted user still is: its key may have been revoked since, its name kicked, or its rights changed.
   /// - Parameter toPublished: whether it gets what is published.
   func isEntitled(_ user: HubUser, toPublished: Bool = false) -> Bool {
     if case .invited(let id) = user { return state.withLock { $0.file.members.invitations[id] != nil } }
     guard let principal = principal(of: user) else { return false }
-    return !toPublished || state.withLock { $0.policy?.rights(of: principal).hasFanout ?? true }
+    return state.withLock { state in
+      !state.isBarred(principal) && (!toPublished || state.policy?.rights(of: principal).hasFanout ?? true)
+    }
   }
 
   // MARK: Rights

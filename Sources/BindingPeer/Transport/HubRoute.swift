@@ -38,10 +38,13 @@ struct HubRoute: Sendable {
 
   /// Why a handshake failed, for a person; nil: as when nothing listens.
   func words(_ failure: SocketEvent.HandshakeFailure, at address: HubAddress) -> String? {
-    guard address.transport == .tcp else { return nil }
+    guard address.transport == .tcp else {
+      if case .authentication = failure { return "the hub refuses this user for a time. Ask who runs it" }
+      return nil
+    }
     return switch (failure, keys) {
     case (.authentication, _?):
-      "the hub does not know this key; it may have been revoked. Get an invitation and use it:  bindpeer join"
+      "the hub refuses this key: it was revoked, or kicked for a time. Wait, or get an invitation:  bindpeer join"
     case (.broken, _?):
       "the hub hung up; it may have another key than the one that is trusted here, or it is overloaded"
     case (.protocolError, _?): "what listens there speaks no encryption"
