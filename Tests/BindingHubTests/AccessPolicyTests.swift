@@ -91,4 +91,20 @@ struct AccessPolicyTests {
     #expect(policy.isPublished("lamp") && !policy.isPublished("fan"))
     #expect(policy.rolesThatPreventPublishing("fan") == ["few"])
   }
+
+  @Test("a model is published exactly if no role prevents it, in 2,000 random policies")
+  func publishedLikeEachRole() {
+    let patterns = ["*", "a*", "*b", "a/*", "a.x", "*.y", "b"].compactMap { AccessPattern($0) }
+    for _ in 0..<2_000 {
+      var policy = AccessPolicy()
+      for role in 0..<Int.random(in: 0...6) {
+        let right = AccessRole.Right.allCases.randomElement() ?? .read
+        policy.roles["r\(role)"] = AccessRole(
+          [right: Array(patterns.shuffled().prefix(.random(in: 0...3)))], fanout: .random())
+      }
+      for model in ["a", "b", "ab", "a/b"] {
+        #expect(policy.isPublished(model) == policy.rolesThatPreventPublishing(model).isEmpty, "\(policy) \(model)")
+      }
+    }
+  }
 }

@@ -48,11 +48,7 @@ package struct AccessFile: Sendable {
     for role in policy.roles.keys.sorted() where !used.contains(role) {
       warnings.append("Nobody has the role \(role), unless an invitation gave it")
     }
-    let limited = policy.roles.filter { role in
-      role.value.fanout
-        && !AccessRole.Right.allCases.contains { role.value.patterns[$0]?.contains { $0.isEverything } ?? false }
-    }
-    for role in limited.keys.sorted() {
+    for role in policy.roles.filter({ $0.value.isLimitedSubscriber }).keys.sorted() {
       warnings.append(
         "The role \(role) has fanout and may not read every model: the others are not published, but sent session by "
           + "session. Without fanout it costs the others nothing")

@@ -257,6 +257,24 @@ struct PreviousRunTests {
     #expect(bench.shown("level") == "0.3")
   }
 
+  @Test("a write of an earlier run that was committed shows no longer once the model may not be read")
+  func rightEnds() throws {
+    var (bench, ids) = try carrying()
+    bench.live(version: 5, lit)
+    // Its version has not arrived, and never will.
+    let end = Outcome.committed(epoch: bench.epoch, version: 7)
+    _ = bench.act { session, _, _ in session.carriedEnded(ids[1], of: "lamp", as: end) }
+    #expect(bench.shown("level") == "0.8")
+    bench.lose()
+    bench.open()
+    bench.welcome()
+    bench.hub(
+      .error(
+        ErrorMessage(
+          session: bench.sessionID, code: .notPermitted, isFatal: false, text: "lamp: ben lacks the right read")))
+    #expect(bench.shown("level") == nil)
+  }
+
   @Test("a plain set does not supersede one of an earlier run")
   func notCoalesced() throws {
     var (bench, ids) = try carrying()

@@ -3,14 +3,26 @@ import BindingProtocol
 /// Who may do what at a hub: roles, and the names that have them. What no role allows is denied.
 package struct AccessPolicy: Hashable, Sendable {
   /// The roles by name.
-  package var roles: [String: AccessRole]
+  package var roles: [String: AccessRole] { didSet { limited = AccessPolicy.limited(roles) } }
   /// The roles of names: of members, of local users (`uid:1000`), and `*` for everybody who is not named.
   package var names: [String: [String]]
+  /// What each role with `fanout` reads that does not read every model; those that read the same count once. Usually
+  /// there are none, however many roles there are.
+  private var limited: [[AccessPattern]]
 
   /// Makes a policy.
   package init(roles: [String: AccessRole] = [:], names: [String: [String]] = [:]) {
     self.roles = roles
     self.names = names
+    limited = AccessPolicy.limited(roles)
+  }
+
+  private static func limited(_ roles: [String: AccessRole]) -> [[AccessPattern]] {
+    var known: Set<[AccessPattern]> = []
+    return roles.filter { $0.value.isLimitedSubscriber }.sorted { $0.key < $1.key }.compactMap { _, role in
+      let readable = AccessRole.Right.allCases.flatMap { role.patterns[$0] ?? [] }
+      return known.insert(readable).inserted ? readable : nil
+    }
   }
 
   /// What somebody may.
@@ -28,11 +40,13 @@ package struct AccessPolicy: Hashable, Sendable {
 
   /// Whether a model's messages may go to everybody who has the right `fanout`: every role with it may read the
   /// model, whoever has the role now.
-  package func isPublished(_ model: String) -> Bool { !roles.values.contains { $0.preventsPublishing(model) } }
+  package func isPublished(_ model: String) -> Bool {
+    limited.allSatisfy { $0.contains { $0.matches(model: model) } }
+  }
 
   /// The roles with `fanout` that may not read a model, in order: because of them it is sent session by session.
   package func rolesThatPreventPublishing(_ model: String) -> [String] {
-    roles.filter { $0.value.preventsPublishing(model) }.keys.sorted()
+    roles.filter { $0.value.fanout && !$0.value.allows(.read, on: model) }.keys.sorted()
   }
 }
 
@@ -96,7 +110,8 @@ package struct AccessRole: Hashable, Sendable {
     return reaches(right, model)
   }
 
-  fileprivate func preventsPublishing(_ model: String) -> Bool { fanout && !allows(.read, on: model) }
+  /// Whether it has `fanout` and may not read every model.
+  package var isLimitedSubscriber: Bool { fanout && !patterns.values.joined().contains { $0.isEverything } }
 
   private func reaches(_ right: Right, _ model: String) -> Bool {
     patterns[right]?.contains { $0.matches(model: model) } ?? false
