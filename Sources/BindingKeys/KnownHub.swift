@@ -21,6 +21,11 @@ package struct KnownHub: Hashable, Sendable {
   /// The directory of all files of this user.
   static var configuration: String { UserDirectory.base("XDG_CONFIG_HOME", else: ".config") + "/bindbus" }
 
+  /// Whether a text that is to say where a hub is can only be the name of one.
+  package static func isName(_ text: String) -> Bool {
+    !text.isEmpty && !text.contains("/") && !text.contains(":") && !text.contains(",")
+  }
+
   /// Makes a known hub.
   package init(name: String, addresses: [HubAddress], hubKey: PublicKey, keys: KeyPair) {
     self.name = name

@@ -16,7 +16,8 @@ struct BindHubCommand: ParsableCommand {
         69 no hub answers                     read or written
         70 internal error, or the disk     75 timeout
            did not confirm a write         76 incompatible version
-        72 no browser was started          78 refused configuration
+        72 no browser was started          77 a right is missing
+                                           78 refused configuration
                                            130 interrupted
 
       --hub, --store, --listen, --keys, --timeout and --json may also precede the command.

@@ -1,9 +1,12 @@
 import ArgumentParser
+import BindingKeys
 import BindingProtocol
 
 /// Selects the running hub to query.
 struct HubChoice: ParsableArguments {
-  @Option(name: .long, help: "Address of the hub. Default: $BINDPEER_HUB, else this user's default address.")
+  @Option(
+    name: .long,
+    help: "Address of the hub, or the name of one that was joined. Default: $BINDPEER_HUB, else this user's default.")
   var hub: String?
 
   /// Its address; ends the program with 64 if the given text is not an address.
@@ -15,7 +18,22 @@ struct HubChoice: ParsableArguments {
     }
   }
 
-  func noAnswer(at address: HubAddress, to verb: String) -> String {
+  /// Its addresses, best first, and what this user knows of it if it is a name; ends the program if it is neither.
+  func places() -> (addresses: [HubAddress], member: KnownHub?) {
+    guard let name = hub ?? HubAddress.namedInEnvironment, KnownHub.isName(name) else { return ([address()], nil) }
+    let known = keyed { () throws(KeyError) in try KnownHub(named: name) }
+    return (known.addresses, known)
+  }
+
+  func noAnswer(at address: HubAddress, to verb: String, as member: KnownHub? = nil) -> String {
+    if let member {
+      return "The hub \(member.name) does not answer at \(address), or it refuses this user's key.\n"
+        + "To learn which:  bindpeer --hub \(member.name) ping"
+    }
+    return noAnswer(at: address, to: verb)
+  }
+
+  private func noAnswer(at address: HubAddress, to verb: String) -> String {
     "No hub answers at \(address).\nStart one:  bindhub serve\(hub == nil ? "" : " --listen \(address)")        "
       + "Or name one:  bindhub \(verb) --hub tcp://host:7877"
   }

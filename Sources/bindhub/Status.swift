@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingKeys
 import BindingProtocol
 import BindingTerminal
 import Foundation
@@ -17,16 +18,25 @@ struct Status: ParsableCommand {
   var timeout: Int?
 
   func run() throws {
-    let address = choice.address()
-    guard let report = ask(address) else { fail(choice.noAnswer(at: address, to: "status"), 69) }
-    print(json ? report.text : Status.words(report))
+    let (addresses, member) = choice.places()
+    for address in addresses {
+      switch ask(address, member) {
+      case .report(let report): return print(json ? report.text : Status.words(report))
+      case .refused(let text): fail("The hub refuses: \(text). Ask who runs it for that right.", 77)
+      case .none: continue
+      }
+    }
+    fail(choice.noAnswer(at: addresses[0], to: "status", as: member), 69)
   }
 
   /// Waits longer for a hub that may be restarting, but not if its socket does not exist.
-  private func ask(_ address: HubAddress) -> JSON? {
-    if let timeout { return HubStatus.ask(address, timeout: .milliseconds(timeout)) }
-    if let report = HubStatus.ask(address, timeout: .milliseconds(700)) { return report }
-    return address.isCertainlyAbsent ? nil : HubStatus.ask(address, timeout: .milliseconds(1_300))
+  private func ask(_ address: HubAddress, _ member: KnownHub?) -> HubStatus.Answer {
+    let limits = timeout.map { [$0] } ?? [700, 1_300]
+    for (attempt, limit) in limits.enumerated() where attempt == 0 || !address.isCertainlyAbsent {
+      let answer = HubStatus.answer(from: address, as: member, timeout: .milliseconds(limit))
+      guard case .none = answer else { return answer }
+    }
+    return .none
   }
 
   /// Who has connected and with which roles, at a hub with keys.

@@ -39,18 +39,7 @@ struct VerifyReplicas: ParsableCommand {
   }
 
   func run() throws {
-    let address = choice.address()
-    if address.isCertainlyAbsent {
-      // The hub may be restarting.
-      Thread.sleep(forTimeInterval: 0.5)
-      if address.isCertainlyAbsent { fail(choice.noAnswer(at: address, to: "verify"), 69) }
-    }
-    let findings: [HubVerification.Finding]
-    do throws(HubVerification.VerificationError) {
-      findings = try HubVerification.ask(address, names: names, timeout: .milliseconds(timeout))
-    } catch {
-      fail(error.words(address, choice), error.exitCode)
-    }
+    let findings = ask()
     for finding in findings { print(json ? finding.json.text : finding.words) }
     if findings.isEmpty, !names.isEmpty { fail("The hub has no such model.", 1) }
     if findings.contains(where: { !$0.different.isEmpty }) {
@@ -65,23 +54,41 @@ struct VerifyReplicas: ParsableCommand {
         """, 75)
     }
   }
+
+  /// The findings of the first address that answers; ends the program if there are none.
+  private func ask() -> [HubVerification.Finding] {
+    let (addresses, member) = choice.places()
+    for address in addresses {
+      // The hub may be restarting.
+      if address.isCertainlyAbsent { Thread.sleep(forTimeInterval: 0.5) }
+      if address.isCertainlyAbsent { continue }
+      do throws(HubVerification.VerificationError) {
+        return try HubVerification.ask(address, as: member, names: names, timeout: .milliseconds(timeout))
+      } catch {
+        if error != .noHub { fail(error.words(address), error.exitCode) }
+      }
+    }
+    fail(choice.noAnswer(at: addresses[0], to: "verify", as: member), 69)
+  }
 }
 
 extension HubVerification.VerificationError {
-  func words(_ address: HubAddress, _ choice: HubChoice) -> String {
+  fileprivate func words(_ address: HubAddress) -> String {
     switch self {
-    case .noHub: choice.noAnswer(at: address, to: "verify")
+    case .noHub: "No hub answers at \(address)."
     case .hubTooOld: "The hub at \(address) cannot verify replicas. Restart it with this version of bindhub."
     case .refused(let text): "The hub refused: \(text). Try again later."
+    case .notPermitted(let text): "The hub refuses: \(text). Ask who runs it for that right."
     case .restarted: "The hub was restarted meanwhile. Run the command again."
     }
   }
 
-  var exitCode: Int32 {
+  fileprivate var exitCode: Int32 {
     switch self {
     case .noHub: 69
     case .hubTooOld: 76
     case .refused, .restarted: 75
+    case .notPermitted: 77
     }
   }
 }

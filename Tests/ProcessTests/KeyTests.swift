@@ -73,6 +73,26 @@ struct KeyTests {
     withExtendedLifetime(hub) {}
   }
 
+  @Test("a member asks a hub for its status by name; without the right it is told so")
+  func status() throws {
+    let hub = try users.startHub()
+    #expect(try users.run("bindpeer", ["join", try users.invite("anna")], as: "guest").code == 0)
+    let status = try users.run("bindhub", ["status", "--hub", "shop"], as: "guest")
+    #expect(status.code == 0 && status.output.hasPrefix("shop  epoch "), "\(status)")
+    let verified = try users.run("bindhub", ["verify", "--hub", "shop"], as: "guest")
+    #expect(verified.code == 0, "\(verified)")
+    try Data(#"{"bindbus":"access","version":1,"roles":{"r":{"read":["*"]}},"members":{"*":["r"]}}"#.utf8)
+      .write(to: URL(fileURLWithPath: users.configuration("host") + "/bindbus/hub/access.json"))
+    #expect(try users.run("bindhub", ["access", "apply"], as: "host").code == 0)
+    for command in ["status", "verify"] {
+      let refused = try users.run("bindhub", [command, "--hub", "shop"], as: "guest")
+      #expect(refused.code == 77 && refused.output.contains("anna (r) lacks the right admin"), "\(refused)")
+    }
+    let unknown = try users.run("bindhub", ["status", "--hub", "shopp"], as: "guest")
+    #expect(unknown.code == 1 && unknown.output.contains("shop"), "\(unknown)")
+    withExtendedLifetime(hub) {}
+  }
+
   @Test("a kick of nobody, of the hub's own user, or for no time is refused with the cure")
   func kickedNobody() throws {
     #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)

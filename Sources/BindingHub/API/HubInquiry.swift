@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import ZeroMQ
 
@@ -8,9 +9,12 @@ final class HubInquiry {
   private var message = Message()
 
   /// Nil if the address cannot be connected to.
-  init?(to address: HubAddress) {
+  /// - Parameter member: the hub as this user has joined it, for an encrypted address.
+  init?(to address: HubAddress, as member: KnownHub? = nil) {
+    let keys = address.transport == .tcp ? member : nil
     guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
       (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))])) != nil,
+      (try? socket.set(keys.map { [.encryptedClient(server: $0.hubKey, own: $0.keys)] } ?? [])) != nil,
       (try? socket.connect(address.description)) != nil
     else { return nil }
     self.context = context

@@ -1,3 +1,4 @@
+package import BindingKeys
 public import BindingProtocol
 
 /// Has a hub compare all peers' replicas with its own models, as `bindhub verify` does. Needs no session.
@@ -26,8 +27,10 @@ public enum HubVerification {
     case noHub
     /// The hub does not know the question.
     case hubTooOld
-    /// The hub refused, in its words.
+    /// The hub refused for now, in its words.
     case refused(String)
+    /// The user lacks the right to ask, in the hub's words.
+    case notPermitted(String)
     /// The hub was restarted meanwhile.
     case restarted
   }
@@ -42,7 +45,15 @@ public enum HubVerification {
   public static func ask(
     _ address: HubAddress, names: [String] = [], timeout: Duration
   ) throws(VerificationError) -> [Finding] {
-    guard let inquiry = HubInquiry(to: address) else { throw .noHub }
+    try ask(address, as: nil, names: names, timeout: timeout)
+  }
+
+  /// The same over a connection of a member.
+  /// - Parameter member: the hub as this user has joined it, for an encrypted address.
+  package static func ask(
+    _ address: HubAddress, as member: KnownHub?, names: [String], timeout: Duration
+  ) throws(VerificationError) -> [Finding] {
+    guard let inquiry = HubInquiry(to: address, as: member) else { throw .noHub }
     var findings: [Finding] = []
     var (after, start): (Topic, String?) = (Topics.none, nil)
     repeat {
@@ -52,6 +63,7 @@ public enum HubVerification {
       switch inquiry.ask(.verify(question), timeout: timeout + .seconds(1)) {
       case nil: throw .noHub
       case .error(let error) where error.code == .unknownKind: throw .hubTooOld
+      case .error(let error) where error.code == .notPermitted: throw .notPermitted(error.text)
       case .error(let error): throw .refused(error.text)
       case .statusReport(let report):
         guard let json = try? report.json.json, let next = json["next"]?.int64 else { throw .noHub }

@@ -62,15 +62,10 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   }
 
   private static func route(_ text: String) throws(PeerError) -> HubRoute {
-    if isName(text) { return try HubRoute(named: text) }
+    if KnownHub.isName(text) { return try HubRoute(named: text) }
     do throws(HubAddressError) { return HubRoute(addresses: try HubAddress.list(text)) } catch {
       throw .address(error)
     }
-  }
-
-  /// Whether a text that is to say where a hub is can only be the name of one.
-  private static func isName(_ text: String) -> Bool {
-    !text.isEmpty && !text.contains("/") && !text.contains(":") && !text.contains(",")
   }
 }
 
