@@ -94,8 +94,8 @@ package final class AuditLog: Sendable {
     for (id, invitation) in before.invitations where now.invitations[id] == nil {
       record(.withdrawn(name: invitation.name, id: id))
     }
-    for (name, bar) in now.bars where before.bars[name] != bar { record(.kicked(name: name, until: bar.until)) }
-    for name in before.bars.keys where now.bars[name] == nil { record(.readmitted(name: name)) }
+    for (name, kick) in now.kicks where before.kicks[name] != kick { record(.kicked(name: name, until: kick.until)) }
+    for name in before.kicks.keys where now.kicks[name] == nil { record(.readmitted(name: name)) }
   }
 
   /// Waits until all that was recorded is written.

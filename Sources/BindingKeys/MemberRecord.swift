@@ -22,9 +22,9 @@ package struct MemberRecord: Hashable, Sendable {
     /// None of a member's keys and invitations is valid any longer.
     case revoke(name: String)
     /// A member, or a local user (`uid:N`), may not connect until a time in seconds since 1970.
-    case bar(name: String, until: Int64)
+    case kick(name: String, until: Int64)
     /// It may connect again.
-    case unbar(name: String)
+    case readmit(name: String)
   }
 
   /// Makes a record.
@@ -65,10 +65,10 @@ extension MemberRecord.Decision {
         name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string, role: role)
     case "revoke": decision = name.map { .revoke(name: $0) }
     case "revoke-key": decision = key.map { .revokeKey($0) }
-    case "bar":
+    case "kick":
       guard let name, let until = json["until"]?.int64 else { return nil }
-      decision = .bar(name: name, until: until)
-    case "unbar": decision = name.map { .unbar(name: $0) }
+      decision = .kick(name: name, until: until)
+    case "readmit": decision = name.map { .readmit(name: $0) }
     default: decision = nil
     }
     guard let decision else { return nil }
@@ -90,9 +90,9 @@ extension MemberRecord.Decision {
       ] + (invitation.map { [.init("invitation", .string($0))] } ?? []) + MemberRecord.role(role)
     case .revokeKey(let key): [.init("e", "revoke-key"), .init("key", .string("\(key)"))]
     case .revoke(let name): [.init("e", "revoke"), .init("name", .string(name))]
-    case .bar(let name, let until):
-      [.init("e", "bar"), .init("name", .string(name)), .init("until", .integer(until))]
-    case .unbar(let name): [.init("e", "unbar"), .init("name", .string(name))]
+    case .kick(let name, let until):
+      [.init("e", "kick"), .init("name", .string(name)), .init("until", .integer(until))]
+    case .readmit(let name): [.init("e", "readmit"), .init("name", .string(name))]
     }
   }
 }

@@ -31,13 +31,13 @@ package struct Members: Hashable, Sendable {
   }
 
   /// A time in which a name may not connect, in seconds since 1970.
-  package struct Bar: Hashable, Sendable {
+  package struct Kick: Hashable, Sendable {
     package var since: Int64
     package var until: Int64
 
     /// Whether it counts at a time. It does not if the clock shows a time long before it began: somebody has set the
-    /// clock back, and the bar would last for as long.
-    package func counts(at now: Int64) -> Bool { now < until && now >= since - Bar.mostClockError }
+    /// clock back, and the kick would last for as long.
+    package func counts(at now: Int64) -> Bool { now < until && since <= now + Kick.mostClockError }
 
     private static let mostClockError: Int64 = 3_600
   }
@@ -56,7 +56,7 @@ package struct Members: Hashable, Sendable {
   package private(set) var invitations: [String: Invitation] = [:]
   private var invitationOfKey: [PublicKey: String] = [:]
   /// Who may not connect for a time, by name.
-  package private(set) var bars: [String: Bar] = [:]
+  package private(set) var kicks: [String: Kick] = [:]
 
   /// The most keys and invitations together.
   package static let limit = 100_000
@@ -119,11 +119,11 @@ package struct Members: Hashable, Sendable {
     case .revokeKey(let key):
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)
-    case .bar(let name, let until):
+    case .kick(let name, let until):
       guard Self.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
-      bars[name] = Bar(since: record.time, until: until)
-    case .unbar(let name):
-      guard bars.removeValue(forKey: name) != nil else { throw .notBarred(name) }
+      kicks[name] = Kick(since: record.time, until: until)
+    case .readmit(let name):
+      guard kicks.removeValue(forKey: name) != nil else { throw .notKicked(name) }
     }
   }
 
@@ -182,7 +182,7 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
   case expired(id: String, until: Int64)
   case unknownKey(PublicKey)
   case unknownName(String)
-  case notBarred(String)
+  case notKicked(String)
   case full(limit: Int)
 
   package var description: String {
@@ -199,7 +199,7 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownKey(let key): "No member has the key \(key). To list them:  bindhub members"
     case .unknownName(let name):
       "There is no member '\(PrintedText.escaped(name, limit: 80))'. To list them:  bindhub members"
-    case .notBarred(let name):
+    case .notKicked(let name):
       "'\(PrintedText.escaped(name, limit: 80))' is not kicked. To list the members:  bindhub members"
     case .full(let limit): "There are \(limit) keys and invitations. Revoke some first"
     }

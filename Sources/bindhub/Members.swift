@@ -37,7 +37,7 @@ struct Kick: ParsableCommand {
     let (name, end) = (name, end)
     // The seconds of the clock are cut off; the user is out for at least the time named.
     let until = now + Int64((time.milliseconds + 999) / 1_000) + 1
-    choice.append { _ throws(MemberError) in end ? .unbar(name: name) : .bar(name: name, until: until) }
+    choice.append { _ throws(MemberError) in end ? .readmit(name: name) : .kick(name: name, until: until) }
     if !end {
       StandardStreams.complain(
         "\(name) is kept out until \(date(until)). To end it before:  bindhub kick \(name) --end")
@@ -79,11 +79,11 @@ struct ListMembers: ParsableCommand {
           ]).text
           : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)\(words(invitation.role))")
     }
-    for (name, bar) in members.bars.sorted(by: { $0.key < $1.key }) where bar.counts(at: now) {
+    for (name, kick) in members.kicks.sorted(by: { $0.key < $1.key }) where kick.counts(at: now) {
       print(
         json
-          ? JSON.object([.init("kicked", .string(name)), .init("until", .integer(bar.until))]).text
-          : "\(name)  kicked until \(date(bar.until))")
+          ? JSON.object([.init("kicked", .string(name)), .init("until", .integer(kick.until))]).text
+          : "\(name)  kicked until \(date(kick.until))")
     }
   }
 

@@ -128,7 +128,7 @@ struct KeyedHubTests {
     try stays.sub.subscribe(Topics.bytes(Topics.heartbeat))
     try #require(try stays.published(milliseconds: 20_000) != nil)
     let now = Int64(Date().timeIntervalSince1970)
-    try hub.decide(.bar(name: "anna", until: now + 3_600))
+    try hub.decide(.kick(name: "anna", until: now + 3_600))
     try gone.ends()
     for (kind, endpoint) in [(Socket.Kind.dealer, hub.tcp.description), (.sub, gone.publish)] {
       #expect(
@@ -136,7 +136,7 @@ struct KeyedHubTests {
     }
     try stays.send(.status)
     #expect(try stays.frame() != nil)
-    try hub.decide(.unbar(name: "anna"))
+    try hub.decide(.readmit(name: "anna"))
     let back = try Caller(hub.tcp, hub.options(anna))
     try back.hello()
   }

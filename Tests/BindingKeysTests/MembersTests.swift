@@ -52,33 +52,33 @@ struct MembersTests {
     #expect(throws: MemberError.used(id: "i1")) { try members.enrolment(of: other, label: "", by: "i1", at: 60) }
   }
 
-  @Test("a name is barred until a time, or until it is let in again; a clock set far back ends it")
-  mutating func barred() throws {
+  @Test("a name is kicked until a time, or until it is let in again; a clock set far back ends it")
+  mutating func kicked() throws {
     try invite()
     try enrol(anna, at: 50)
-    try apply(.bar(name: "anna", until: 10_060), at: 10_000)
-    let bar = try #require(members.bars["anna"])
-    #expect([9_999, 10_000, 10_059, 10_060].map { bar.counts(at: $0) } == [true, true, true, false])
-    #expect([6_400, 6_399].map { bar.counts(at: $0) } == [true, false])
+    try apply(.kick(name: "anna", until: 10_060), at: 10_000)
+    let kick = try #require(members.kicks["anna"])
+    #expect([9_999, 10_000, 10_059, 10_060].map { kick.counts(at: $0) } == [true, true, true, false])
+    #expect([6_400, 6_399].map { kick.counts(at: $0) } == [true, false])
     #expect(members.standing(of: anna, at: 10_001) == .member(name: "anna"))
-    try apply(.unbar(name: "anna"), at: 10_010)
-    #expect(members.bars.isEmpty)
-    #expect(throws: MemberError.notBarred("anna")) {
-      try members.apply(MemberRecord(time: 1, decision: .unbar(name: "anna")))
+    try apply(.readmit(name: "anna"), at: 10_010)
+    #expect(members.kicks.isEmpty)
+    #expect(throws: MemberError.notKicked("anna")) {
+      try members.apply(MemberRecord(time: 1, decision: .readmit(name: "anna")))
     }
   }
 
-  @Test("a local user can be barred, a name that nobody has cannot", arguments: ["ben", "uid:", "uid:01", "uid:-1"])
-  mutating func barredNames(_ name: String) throws {
-    try apply(.bar(name: "uid:1001", until: 9))
+  @Test("a local user can be kicked, a name that nobody has cannot", arguments: ["ben", "uid:", "uid:01", "uid:-1"])
+  mutating func kickedNames(_ name: String) throws {
+    try apply(.kick(name: "uid:1001", until: 9))
     #expect(throws: MemberError.unknownName(name)) {
-      try members.apply(MemberRecord(time: 1, decision: .bar(name: name, until: 9)))
+      try members.apply(MemberRecord(time: 1, decision: .kick(name: name, until: 9)))
     }
   }
 
-  @Test("a bar is read back as it was written")
-  func barRecord() {
-    for decision in [MemberRecord.Decision.bar(name: "uid:7", until: 12), .unbar(name: "uid:7")] {
+  @Test("a kick is read back as it was written")
+  func kickRecord() {
+    for decision in [MemberRecord.Decision.kick(name: "uid:7", until: 12), .readmit(name: "uid:7")] {
       let record = MemberRecord(time: 5, decision: decision)
       #expect(MemberRecord(record.json) == record)
     }

@@ -70,8 +70,11 @@ extension Batch {
       switch try reader.u8("kind") {
       case 0: decisions.append(Decision(origin: origin, number: number, outcome: nil))
       case 1:
-        let outcome = try WireOutcome(from: &reader).rest
-        decisions.append(Decision(origin: origin, number: number, outcome: outcome))
+        let outcome = try WireOutcome(from: &reader)
+        guard outcome.number == number else {
+          throw reader.error("outcome", "is that of number \(outcome.number), not of \(number)")
+        }
+        decisions.append(Decision(origin: origin, number: number, outcome: outcome.rest))
       case 2: decisions.append(Decision(seen: number, of: origin.tag))
       case let kind: throw reader.error("kind", "is \(kind); 0 to 2 are known")
       }

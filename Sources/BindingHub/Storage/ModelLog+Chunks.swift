@@ -154,7 +154,13 @@ extension ModelLog {
       let (lastStored, confirmed) = (try reader.u32("mark"), try reader.u32("confirmed"))
       let decidedAt = try reader.u64("decidedAt")
       var outcomes: [WireOutcome] = []
-      for _ in 0..<(try reader.count16("outcomes", minimum: 9)) { outcomes.append(try WireOutcome(from: &reader)) }
+      for _ in 0..<(try reader.count16("outcomes", minimum: 9)) {
+        let outcome = try WireOutcome(from: &reader)
+        guard outcome.isWithinNumbers else {
+          throw reader.error("outcomes", "go beyond the last number at \(outcome.number)")
+        }
+        outcomes.append(outcome)
+      }
       writers.with(index) { $0.restore(lastStored: lastStored, confirmed: confirmed, decidedAt: decidedAt, outcomes) }
     }
   }
@@ -180,5 +186,13 @@ extension ModelLog {
         time: time)
     }
     adoptStoredRules()
+  }
+}
+
+extension WireOutcome {
+  /// Whether all numbers and versions that it concerns exist.
+  fileprivate var isWithinNumbers: Bool {
+    guard case .committed(let count, let version) = rest else { return true }
+    return number - 1 <= ProposalNumber.max - ProposalNumber(count) && version <= Version.max - Version(count)
   }
 }

@@ -36,12 +36,12 @@ final class Admissions: Sendable {
     var request: String?
 
     /// Whether somebody may not connect for a time. Who runs the hub always may.
-    func isBarred(_ user: HubPrincipal) -> Bool {
+    func isKicked(_ user: HubPrincipal) -> Bool {
       // Asked for each message, and hardly ever is anybody kicked.
-      guard !file.members.bars.isEmpty, case .named(let name, _) = user, let bar = file.members.bars[name] else {
+      guard !file.members.kicks.isEmpty, case .named(let name, _) = user, let kick = file.members.kicks[name] else {
         return false
       }
-      return bar.counts(at: Admissions.now)
+      return kick.counts(at: Admissions.now)
     }
 
     /// Reads or changes the file, notices who is missing afterwards, and writes down what has become of whom.
@@ -54,7 +54,7 @@ final class Admissions: Sendable {
       let areAllLeft =
         before.keys.keys.allSatisfy { members.keys[$0] != nil }
         && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
-      if !areAllLeft || members.bars != before.bars { revocations += 1 }
+      if !areAllLeft || members.kicks != before.kicks { revocations += 1 }
       audit.record(from: before, to: members)
       return value
     }
@@ -92,9 +92,9 @@ final class Admissions: Sendable {
     guard let user else { return refuse(request, because: reason) }
     let publishes = Domain(rawValue: request.domain)?.publishes ?? false
     guard isEntitled(user, toPublished: publishes) else {
-      let isKicked = principal(of: user).map { principal in state.withLock { $0.isBarred(principal) } } ?? false
+      let isOut = principal(of: user).map { principal in state.withLock { $0.isKicked(principal) } } ?? false
       return refuse(
-        request, because: isKicked ? "is kicked" : publishes ? "lacks the right fanout" : "is nobody's any more")
+        request, because: isOut ? "is kicked" : publishes ? "lacks the right fanout" : "is nobody's any more")
     }
     return .admitted(user: "\(user)")
   }
@@ -141,7 +141,7 @@ final class Admissions: Sendable {
     if case .invited(let id) = user { return state.withLock { $0.file.members.invitations[id] != nil } }
     guard let principal = principal(of: user) else { return false }
     return state.withLock { state in
-      !state.isBarred(principal) && (!toPublished || state.policy?.rights(of: principal).hasFanout ?? true)
+      !state.isKicked(principal) && (!toPublished || state.policy?.rights(of: principal).hasFanout ?? true)
     }
   }
 

@@ -129,7 +129,8 @@ final class ModelLog {
     while (try? cursor.next()) == true {
       let source = sources[Int(cursor.origin)]
       var changes = cursor.changes
-      while (try? changes.next()) == true {
+      // An id without a name means the same as a body that does not parse.
+      while (try? changes.next()) == true, Int(changes.field) < fields.count {
         fields.store(
           changes.value, in: changes.field, from: source, version: cursor.version,
           number: cursor.number,
