@@ -11,6 +11,14 @@ package enum HubUser: Hashable, Sendable {
   case local(userID: UInt32)
 }
 
+extension HubUser {
+  /// Whether a name is that of a local user, `uid:N`, written in its one way.
+  package static func isLocal(_ name: String) -> Bool {
+    guard let user = HubUser(name), case .local = user else { return false }
+    return name == "\(user)"
+  }
+}
+
 extension HubUser: CustomStringConvertible {
   /// Reads the text; nil if it is none.
   package init?(_ text: String) {

@@ -34,6 +34,11 @@ package struct KnownHub: Hashable, Sendable {
     self.keys = keys
   }
 
+  /// What a socket that connects to one of its addresses must set.
+  package func options(to endpoint: String) -> [SocketOption] {
+    endpoint.hasPrefix("tcp:") ? [.encryptedClient(server: hubKey, own: keys)] : []
+  }
+
   /// Reads what is known of a hub.
   /// - Throws: `KeyError`.
   package init(named name: String, in directory: String = KnownHub.directory) throws(KeyError) {

@@ -120,16 +120,11 @@ package struct Members: Hashable, Sendable {
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)
     case .kick(let name, let until):
-      guard Self.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
+      guard HubUser.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
       kicks[name] = Kick(since: record.time, until: until)
     case .readmit(let name):
       guard kicks.removeValue(forKey: name) != nil else { throw .notKicked(name) }
     }
-  }
-
-  /// Whether a name is that of a local user, `uid:N`.
-  private static func isLocal(_ name: String) -> Bool {
-    name.hasPrefix("uid:") && UInt32(name.dropFirst(4)).map { "uid:\($0)" == name } == true
   }
 
   private mutating func use(_ id: String, for key: PublicKey, of name: String) throws(MemberError) {

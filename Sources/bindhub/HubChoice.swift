@@ -30,11 +30,7 @@ struct HubChoice: ParsableArguments {
       return "The hub \(member.name) does not answer at \(address), or it refuses this user's key.\n"
         + "To learn which:  bindpeer --hub \(member.name) ping"
     }
-    return noAnswer(at: address, to: verb)
-  }
-
-  private func noAnswer(at address: HubAddress, to verb: String) -> String {
-    "No hub answers at \(address).\nStart one:  bindhub serve\(hub == nil ? "" : " --listen \(address)")        "
+    return "No hub answers at \(address).\nStart one:  bindhub serve\(hub == nil ? "" : " --listen \(address)")        "
       + "Or name one:  bindhub \(verb) --hub tcp://host:7877"
   }
 }

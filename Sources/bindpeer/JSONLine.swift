@@ -17,6 +17,12 @@ struct JSONLine {
     add(name, bytes: inner.whole)
   }
 
+  /// Who wrote: the name as `origin`, and the user, if the hub names it, as `user`.
+  mutating func add(_ origin: Origin) {
+    add("origin", .string(origin.fullName))
+    if let user = origin.user { add("user", .string(user)) }
+  }
+
   private mutating func add(_ name: String, bytes value: [UInt8]) {
     if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
     bytes += JSON.string(name).bytes + [UInt8(ascii: ":")] + value

@@ -141,8 +141,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     guard !changes.isEmpty, left != 0 else { return }
     if json {
       var line = JSONLine(of: update.model, update.epoch, commit.version)
-      line.add("origin", .string(commit.origin.fullName))
-      if let user = commit.origin.user { line.add("user", .string(user)) }
+      line.add(commit.origin)
       line.add("time", .integer(Int64(clamping: commit.time)))
       line.add("folded", .integer(Int64(coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.value) })

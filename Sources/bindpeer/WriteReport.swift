@@ -124,8 +124,7 @@ extension Outcome {
       line.add("field", .string(conflict.field))
       line.add("version", .integer(Int64(clamping: conflict.version)))
       line.add("value", conflict.value)
-      line.add("origin", .string(conflict.origin.fullName))
-      if let user = conflict.origin.user { line.add("user", .string(user)) }
+      line.add(conflict.origin)
     case .superseded: line.add("outcome", .string("superseded"))
     case .expired: line.add("outcome", .string("expired"))
     case .unknown(let why):

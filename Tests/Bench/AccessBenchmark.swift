@@ -27,9 +27,7 @@ struct AccessBenchmark: ParsableCommand {
       var begin = now()
       let policy = try AccessFile(text).policy
       reading.append(Double(now() - begin) / 1e6)
-      begin = now()
-      for model in 0..<models where !policy.isPublished("shop/\(model)/till") { throw ExitCode(1) }
-      publishing.append(Double(now() - begin) / 1e6)
+      publishing.append(try publishingTime(policy))
       let plain = policy.names
       begin = now()
       var found = 0
@@ -46,12 +44,7 @@ struct AccessBenchmark: ParsableCommand {
       looking.append((Double(rightsTime) * scale, Double(readTime) * scale, Double(plainTime) * scale))
     }
     let limiting = try AccessFile(file(withFanout: true)).policy
-    var limited: [Double] = []
-    for _ in 0..<rounds {
-      let begin = now()
-      for model in 0..<models where !limiting.isPublished("shop/\(model)/till") { throw ExitCode(1) }
-      limited.append(Double(now() - begin) / 1e6)
-    }
+    let limited = try (0..<rounds).map { _ in try publishingTime(limiting) }
     print("\(roles) roles, \(names) names, \(text.utf8.count >> 10) KiB, \(models) models; medians of \(rounds) rounds")
     figure("reading the file", reading, "ms")
     figure("a name's look-up in a dictionary", looking.map(\.plain), "ns")
@@ -59,6 +52,13 @@ struct AccessBenchmark: ParsableCommand {
     figure("whether it may read a model", looking.map(\.mayRead), "ns", looking.map { $0.mayRead / $0.plain })
     figure("which models are published", publishing, "ms")
     figure("the same, with a limiting fanout in every role", limited, "ms")
+  }
+
+  /// Milliseconds to find out that all models are published.
+  private func publishingTime(_ policy: AccessPolicy) throws -> Double {
+    let begin = now()
+    for model in 0..<models where !policy.isPublished("shop/\(model)/till") { throw ExitCode(1) }
+    return Double(now() - begin) / 1e6
   }
 
   /// Half of the roles read all shops, the others one; with fanout each also reads models of its own.

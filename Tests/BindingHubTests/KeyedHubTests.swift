@@ -97,15 +97,23 @@ struct KeyedHubTests {
       try hub.handshake(.sub, at: anna.publish, hub.options(oneTime)) == .handshakeFailed(.authentication(status: 400)))
   }
 
+  /// Two members with a session each, anna's key first; ben's hears heartbeats.
+  private func annaAndBen() throws -> (key: KeyPair, anna: Caller, ben: Caller) {
+    let key = try hub.member("anna")
+    let (anna, ben) = (
+      try Caller(hub.tcp, hub.options(key)), try Caller(hub.tcp, hub.options(try hub.member("ben")))
+    )
+    try anna.hello()
+    try ben.hello()
+    try ben.sub.subscribe(Topics.bytes(Topics.heartbeat))
+    // Once a heartbeat arrives the hub knows whose connection it is.
+    try #require(try ben.published(milliseconds: 20_000) != nil)
+    return (key, anna, ben)
+  }
+
   @Test("a revoked member's connections end, also an idle one, with its session; another member's stay")
   func revocation() throws {
-    let (anna, ben) = (try hub.member("anna"), try hub.member("ben"))
-    let (gone, stays) = (try Caller(hub.tcp, hub.options(anna)), try Caller(hub.tcp, hub.options(ben)))
-    try gone.hello()
-    try stays.hello()
-    try stays.sub.subscribe(Topics.bytes(Topics.heartbeat))
-    // Once a heartbeat arrives the hub knows whose connection it is.
-    try #require(try stays.published(milliseconds: 20_000) != nil)
+    let (anna, gone, stays) = try annaAndBen()
     try hub.decide(.revoke(name: "anna"))
     try gone.ends()
     #expect(try sessions() == 1)
@@ -121,12 +129,7 @@ struct KeyedHubTests {
 
   @Test("a kicked member's connections end and new ones are refused until it is let in; another member's stay")
   func kicked() throws {
-    let (anna, ben) = (try hub.member("anna"), try hub.member("ben"))
-    let (gone, stays) = (try Caller(hub.tcp, hub.options(anna)), try Caller(hub.tcp, hub.options(ben)))
-    try gone.hello()
-    try stays.hello()
-    try stays.sub.subscribe(Topics.bytes(Topics.heartbeat))
-    try #require(try stays.published(milliseconds: 20_000) != nil)
+    let (anna, gone, stays) = try annaAndBen()
     let now = Int64(Date().timeIntervalSince1970)
     try hub.decide(.kick(name: "anna", until: now + 3_600))
     try gone.ends()

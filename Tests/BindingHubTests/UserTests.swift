@@ -62,24 +62,26 @@ struct UserTests {
     #expect(asked == [origin(.ben, "ben")])
   }
 
-  @Test("an identity that another member sends on writes in that member's name; earlier commits keep theirs")
-  mutating func handedOn() throws {
+  /// Anna sets `level`; then ben sets `hue` as the same identity. Returns what the hub sends at that.
+  @discardableResult
+  private mutating func handOn() -> Received {
     bench.write(.ann, 1, .set("level", "1"))
     let later = Speaker.ann.again(11)
     identify(later, "ben")
     bench.live(later)
-    let received = bench.send(later, .propose([.of(2, [.set("hue", "2")])]))
+    return bench.send(later, .propose([.of(2, [.set("hue", "2")])]))
+  }
+
+  @Test("an identity that another member sends on writes in that member's name; earlier commits keep theirs")
+  mutating func handedOn() throws {
+    let received = handOn()
     #expect(received.commits().map(\.origins) == [[origin(.ann, "ben")]])
     #expect(bench.read().fields.mapValues(\.origin.user) == ["level": "anna", "hue": "ben"])
   }
 
   @Test("the stored model names them, from its batches and from its chunks")
   mutating func stored() throws {
-    bench.write(.ann, 1, .set("level", "1"))
-    let later = Speaker.ann.again(11)
-    identify(later, "ben")
-    bench.live(later)
-    bench.write(later, 2, .set("hue", "2"))
+    handOn()
     let batches = try #require(try bench.store.load("lamp"))
     var compactor = try ModelCompactor(batches)
     var chunks: [[UInt8]] = []

@@ -28,7 +28,7 @@ package struct AccessFile: Sendable {
     }
     var names: [String: [String]] = [:]
     for (name, value) in try Members(of: file["members"] ?? .object([]), at: "members").all {
-      if name != "*", !AccessFile.isLocal(name) { try AccessFile.checkName(name, at: "members") }
+      if name != "*", !HubUser.isLocal(name) { try AccessFile.checkName(name, at: "members") }
       let place = "members.\(PrintedText.escaped(name))"
       let given = try AccessFile.texts(value, at: place)
       if let role = given.first(where: { roles[$0] == nil }) {
@@ -68,12 +68,6 @@ package struct AccessFile: Sendable {
       texts.append(text)
     }
     return texts
-  }
-
-  /// Whether it names a user of the hub's machine.
-  private static func isLocal(_ name: String) -> Bool {
-    guard let user = HubUser(name), case .local = user else { return false }
-    return name == "\(user)"
   }
 
   private static func checkName(_ name: String, at place: String) throws(AccessFileError) {

@@ -11,10 +11,9 @@ final class HubInquiry {
   /// Nil if the address cannot be connected to.
   /// - Parameter member: the hub as this user has joined it, for an encrypted address.
   init?(to address: HubAddress, as member: KnownHub? = nil) {
-    let keys = address.transport == .tcp ? member : nil
+    let keys = member?.options(to: address.description) ?? []
     guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
-      (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))])) != nil,
-      (try? socket.set(keys.map { [.encryptedClient(server: $0.hubKey, own: $0.keys)] } ?? [])) != nil,
+      (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))] + keys)) != nil,
       (try? socket.connect(address.description)) != nil
     else { return nil }
     self.context = context

@@ -91,11 +91,7 @@ final class Admissions: Sendable {
     let (user, reason) = user(of: request)
     guard let user else { return refuse(request, because: reason) }
     let publishes = Domain(rawValue: request.domain)?.publishes ?? false
-    guard isEntitled(user, toPublished: publishes) else {
-      let isOut = principal(of: user).map { principal in state.withLock { $0.isKicked(principal) } } ?? false
-      return refuse(
-        request, because: isOut ? "is kicked" : publishes ? "lacks the right fanout" : "is nobody's any more")
-    }
+    if let reason = exclusion(of: user, fromPublished: publishes) { return refuse(request, because: reason) }
     return .admitted(user: "\(user)")
   }
 
@@ -138,10 +134,19 @@ final class Admissions: Sendable {
   /// Whether an admitted user still is: its key may have been revoked since, its name kicked, or its rights changed.
   /// - Parameter toPublished: whether it gets what is published.
   func isEntitled(_ user: HubUser, toPublished: Bool = false) -> Bool {
-    if case .invited(let id) = user { return state.withLock { $0.file.members.invitations[id] != nil } }
-    guard let principal = principal(of: user) else { return false }
+    exclusion(of: user, fromPublished: toPublished) == nil
+  }
+
+  /// Why somebody may not connect; nil: it may.
+  private func exclusion(of user: HubUser, fromPublished: Bool) -> String? {
+    if case .invited(let id) = user {
+      return state.withLock { $0.file.members.invitations[id] != nil } ? nil : "is nobody's any more"
+    }
+    guard let principal = principal(of: user) else { return "is nobody's any more" }
     return state.withLock { state in
-      !state.isKicked(principal) && (!toPublished || state.policy?.rights(of: principal).hasFanout ?? true)
+      if state.isKicked(principal) { return "is kicked" }
+      guard fromPublished, let policy = state.policy, !policy.rights(of: principal).hasFanout else { return nil }
+      return "lacks the right fanout"
     }
   }
 

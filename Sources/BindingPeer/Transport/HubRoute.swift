@@ -2,21 +2,16 @@ import BindingKeys
 import BindingProtocol
 import ZeroMQ
 
-/// The way to a hub: its addresses, and for one that this user has joined, the keys.
+/// The way to a hub: its addresses, and what is known of one that this user has joined.
 struct HubRoute: Sendable {
   /// Tried in turn: after a failure the next one, after the last the first.
   let addresses: [HubAddress]
-  private let keys: Keys?
-
-  private struct Keys: Sendable {
-    let hub: PublicKey
-    let own: KeyPair
-  }
+  private let known: KnownHub?
 
   /// A way without keys.
   init(addresses: [HubAddress]) {
     self.addresses = addresses
-    keys = nil
+    known = nil
   }
 
   /// The way to a hub that this user has joined.
@@ -24,17 +19,14 @@ struct HubRoute: Sendable {
     do throws(KeyError) {
       let hub = try KnownHub(named: name)
       addresses = hub.addresses
-      keys = Keys(hub: hub.hubKey, own: hub.keys)
+      known = hub
     } catch {
       throw .keys(error.description)
     }
   }
 
   /// What a socket that connects to one of these addresses must set.
-  func options(to endpoint: String) -> [SocketOption] {
-    guard let keys, endpoint.hasPrefix("tcp:") else { return [] }
-    return [.encryptedClient(server: keys.hub, own: keys.own)]
-  }
+  func options(to endpoint: String) -> [SocketOption] { known?.options(to: endpoint) ?? [] }
 
   /// Why a handshake failed, for a person; nil: as when nothing listens.
   func words(_ failure: SocketEvent.HandshakeFailure, at address: HubAddress) -> String? {
@@ -42,7 +34,7 @@ struct HubRoute: Sendable {
       if case .authentication = failure { return "the hub refuses this user for a time. Ask who runs it" }
       return nil
     }
-    return switch (failure, keys) {
+    return switch (failure, known) {
     case (.authentication, _?):
       "the hub refuses this key: it was revoked, or kicked for a time. Wait, or get an invitation:  bindpeer join"
     case (.broken, _?):

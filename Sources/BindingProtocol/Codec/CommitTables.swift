@@ -17,10 +17,7 @@ package struct OriginCursor {
   }
 
   /// The current origin, copied out of the frame.
-  package var origin: Origin {
-    Origin(
-      tag: tag, name: String(decoding: name, as: UTF8.self), user: user.map { String(decoding: $0, as: UTF8.self) })
-  }
+  package var origin: Origin { Origin(tag: tag, name: name, user: user) }
 
   /// Advances to the next origin; false at the end.
   package mutating func next() throws(WireError) -> Bool {

@@ -153,8 +153,7 @@ extension WireReader {
   package mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
     let tag = try tag(place)
     let (name, user) = try writerNames(place)
-    return Origin(
-      tag: tag, name: String(decoding: name, as: UTF8.self), user: user.map { String(decoding: $0, as: UTF8.self) })
+    return Origin(tag: tag, name: name, user: user)
   }
 
   /// What follows the tag in a `writer`, in place: its name and, after the length that no name alone has, its user.
@@ -191,4 +190,10 @@ extension WireWriter {
 extension Origin {
   /// The length in place of a name's that announces a name and a user.
   fileprivate static let userFollows: UInt8 = 0xFF
+
+  /// Copies the names, UTF-8, out of a frame.
+  init(tag: Tag, name: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer?) {
+    self.init(
+      tag: tag, name: String(decoding: name, as: UTF8.self), user: user.map { String(decoding: $0, as: UTF8.self) })
+  }
 }

@@ -203,8 +203,7 @@ extension PageText {
       text.member("version", line.version)
       text.member("count", line.count)
       text.member("tag", line.origin.tag.description)
-      text.member("name", line.origin.shownName)
-      if let user = line.origin.shownUser { text.member("user", user) }
+      text.names(of: line.origin)
       text.member("time", line.time)
       text.member("more", line.more)
       text.list("changes", line.changes) { text, change in

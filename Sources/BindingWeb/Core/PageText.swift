@@ -118,8 +118,7 @@ extension PageText {
     text.list("commits", commits) { text, commit in
       text.raw("{\"tag\":")
       text.text(commit.origin.tag.description)
-      text.member("name", commit.origin.shownName)
-      if let user = commit.origin.shownUser { text.member("user", user) }
+      text.names(of: commit.origin)
       text.member("number", commit.number)
       text.member("hops", commit.hops)
       text.list("changes", commit.changes) { text, change in
@@ -166,6 +165,12 @@ extension PageText {
       texts.append(text.end())
     } while !rest.isEmpty
     return texts
+  }
+
+  /// The name of a writer, and its user if the hub names one.
+  mutating func names(of origin: Origin) {
+    member("name", origin.shownName)
+    if let user = origin.shownUser { member("user", user) }
   }
 
   /// The users that wrote these fields, by field, if any has one. An entry of a field has no place for it.
@@ -220,8 +225,7 @@ extension PageText {
       member("field", conflict.field)
       member("version", conflict.version)
       member("tag", conflict.origin.tag.description)
-      member("name", conflict.origin.shownName)
-      if let user = conflict.origin.shownUser { member("user", user) }
+      names(of: conflict.origin)
       member("age", conflict.ageMilliseconds)
       if let value = conflict.value {
         raw(",\"value\":")
