@@ -1,6 +1,7 @@
-import BindingHub
 import BindingProtocol
 import Testing
+
+@testable import BindingHub
 
 @Suite("The comparison of replicas with the hub")
 struct VerificationTests {
@@ -119,12 +120,16 @@ struct VerificationTests {
     #expect(end["models"]?.elements?[0]["unable"] == [.string("ann-\(Speaker.ann.identity.tag.short)")])
   }
 
-  @Test("a verification covers the named models in pages of limited size")
-  func pages() throws {
-    var bench = HubBench { $0.maxVerifiedModels = 2 }
+  @Test("a verification covers the named models in pages of limited size", arguments: [nil, 5] as [UInt64?])
+  func pages(_ topicSeed: UInt64?) throws {
+    var bench = HubBench {
+      $0.maxVerifiedModels = 2
+      $0.topicSeed = topicSeed
+    }
     bench.hello(.ann)
+    let topics = TopicNumbers(seed: topicSeed)
     for number in 0..<5 {
-      let topic = Topics.firstModel + Topic(number)
+      let topic = topics.topic(of: number)
       bench.join(.ann, Join(request: UInt32(number + 1), model: number < 4 ? "shop/\(number)" : "lamp"), topic: topic)
       bench.propose(.ann, .of(1, [.set("x", "1")], topic: topic))
     }

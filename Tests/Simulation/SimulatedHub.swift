@@ -56,7 +56,10 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
-    if context.rights != nil { configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")] }
+    if context.rights != nil {
+      configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")]
+      configuration.topicSeed = UInt64(start)
+    }
     let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
     var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
     _ = machine.apply(context.rights?.policy)

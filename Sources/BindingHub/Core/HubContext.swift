@@ -16,7 +16,7 @@ struct HubContext {
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
   var access = AccessControl()
-  var models = ModelTable()
+  var models: ModelTable
   var sessions: SessionTable
 
   init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime) {
@@ -26,6 +26,7 @@ struct HubContext {
     epoch = birth.epoch
     startedAt = time.monotonic
     lastTick = time.monotonic
+    models = ModelTable(TopicNumbers(seed: configuration.topicSeed))
     models.floor = birth.floor
     sessions = SessionTable(outcomeBytes: configuration.limits.chunkBytes / 2)
   }

@@ -23,6 +23,9 @@ package struct HubMachineConfiguration: Sendable {
   package var durability = Durability.memory
   /// The endpoints that each welcome reports.
   package var endpoints: [HubEndpoint] = []
+  /// Random bits that scatter the topics of models; nil: topics in order. A hub with rights scatters them, because
+  /// topics in order tell how many models there are.
+  package var topicSeed: UInt64?
   /// Whether a hub without a proven tail recovers lost commits from its peers.
   package var recovery = true
   /// A join whose subscription does not arrive in this time is served on the request connection (R13).

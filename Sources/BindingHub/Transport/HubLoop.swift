@@ -65,6 +65,7 @@ final class HubLoop {
     settings.durability = store.durability
     settings.endpoints = transport.sockets.endpoints
     settings.recovery = configuration.isRecoveryOn
+    if security != nil { settings.topicSeed = .random(in: 0 ... .max) }
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
       floor: store.floor)

@@ -5,7 +5,7 @@ import BindingProtocol
 struct ModelTable: RandomAccessCollection {
   private var logs: [ModelLog] = []
   private var byName: [String: Int] = [:]
-  private var topics = TopicTable()
+  private var topics: TopicTable
   /// Free indices, and those that may still be referred to until the next heartbeat.
   private var free: [Int] = []
   private var freed: [Int] = []
@@ -20,6 +20,8 @@ struct ModelTable: RandomAccessCollection {
   private let pool = BatchPool()
   /// A placeholder at the index of a removed model.
   private let removed = ModelLog(id: "", topic: Topics.none)
+
+  init(_ topics: TopicNumbers) { self.topics = TopicTable(topics) }
 
   var startIndex: Int { 0 }
   var endIndex: Int { logs.count }
@@ -36,7 +38,7 @@ struct ModelTable: RandomAccessCollection {
 
   func index(of topic: Topic) -> Int? { topics[topic] }
 
-  /// The topics after `topic` that have a model, in order.
+  /// The topics assigned after `topic` that have a model, in the order of their assignment.
   func topics(after topic: Topic) -> some Sequence<Topic> { topics.topics(after: topic) }
 
   func isRemoved(_ index: Int) -> Bool { logs[index] === removed }

@@ -4,18 +4,20 @@ import BindingProtocol
 /// lookup indexes twice.
 struct TopicTable {
   private static let pageSize = 1_024
-  /// A page holds each topic's model index plus one; 0: none. A page whose topics are all gone is empty.
+  private let numbers: TopicNumbers
+  /// A page holds each number's model index plus one; 0: none. A page whose models are all gone is empty.
   private var pages: [[UInt32]] = []
   private var live: [Int] = []
   private var count = 0
 
+  init(_ numbers: TopicNumbers) { self.numbers = numbers }
+
   /// Whether a topic is left.
-  var hasRoom: Bool { count < Int(Topic.max - Topics.firstModel) }
+  var hasRoom: Bool { count < TopicNumbers.count }
 
   /// The index of a topic's model; nil: none.
   subscript(topic: Topic) -> Int? {
-    guard topic >= Topics.firstModel else { return nil }
-    let number = Int(topic - Topics.firstModel)
+    guard let number = numbers.number(of: topic) else { return nil }
     let (page, at) = (number / TopicTable.pageSize, number % TopicTable.pageSize)
     guard page < pages.count, at < pages[page].count else { return nil }
     let entry = pages[page][at]
@@ -33,12 +35,12 @@ struct TopicTable {
     pages[pages.count - 1].append(UInt32(index) + 1)
     live[live.count - 1] += 1
     defer { count += 1 }
-    return Topics.firstModel + Topic(count)
+    return numbers.topic(of: count)
   }
 
   /// Releases the topic of a removed model.
   mutating func release(_ topic: Topic) {
-    let number = Int(topic - Topics.firstModel)
+    guard let number = numbers.number(of: topic) else { return }
     let (page, at) = (number / TopicTable.pageSize, number % TopicTable.pageSize)
     pages[page][at] = 0
     live[page] -= 1
@@ -46,13 +48,14 @@ struct TopicTable {
     if live[page] == 0, page < pages.count - 1 { pages[page] = [] }
   }
 
-  /// The topics after `topic` that have a model, in order.
+  /// The topics assigned after `topic` that have a model, in the order of their assignment; all of them after one that
+  /// is no model's.
   func topics(after topic: Topic) -> some Sequence<Topic> {
-    let first = topic < Topics.firstModel ? 0 : Int(topic - Topics.firstModel) + 1
+    let first = numbers.number(of: topic).map { $0 + 1 } ?? 0
     return (first / TopicTable.pageSize..<max(first / TopicTable.pageSize, pages.count)).lazy.flatMap { page in
       let start = page * TopicTable.pageSize
       return pages[page].indices.lazy.filter { pages[page][$0] != 0 && start + $0 >= first }
-        .map { Topics.firstModel + Topic(start + $0) }
+        .map { numbers.topic(of: start + $0) }
     }
   }
 }
