@@ -133,7 +133,7 @@ let package = Package(
     .executableTarget(
       name: "bindbench",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "ZeroMQ",
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "ZeroMQ",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
       ],

@@ -13,9 +13,12 @@ QUICK = ("bindhub, ipc", "forwarder, ipc", "bindhub", "NATS core", "Redis", "Jet
 LASTING = ("bindhub, process", "Redis everysec, rewriting", "JetStream KV, file", "bindhub, disk",
            "Redis always, rewriting", "etcd")
 HUB_AND_REDIS = LASTING[:2] + LASTING[3:5]
-RELAYED, GROWTH, KEPT, SUSTAINED, PACED = (
+# Over tcp, encrypted and not.
+ENCRYPTED = ("bindhub, CURVE", "forwarder, CURVE", "bindhub")
+RELAYED, GROWTH, KEPT, SUSTAINED, PACED, CURVE = (
     "relayed, kept in memory: throughput", "relayed, kept in memory: throughput by subscribers", "stored: throughput",
-    "stored, sustained: throughput", "latency at a fixed rate")
+    "stored, sustained: throughput", "latency at a fixed rate",
+    "encrypted: throughput")
 SNAPSHOT, FULL = "snapshot while others write", "full stack: throughput"
 MANY_FIELDS = 100_000
 LARGE = ("hub, to a connection", "hub, to a Peer", "Redis")
@@ -64,6 +67,7 @@ ALL = [
     *[Case(RELAYED, RELAYS, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     *[Case(RELAYED, RELAYS, subscribers, bytes=1024) for subscribers in (1, 8)],
     *[Case(GROWTH, RELAYS, subscribers) for subscribers in (2, 4, 16, 32)],
+    *[Case(CURVE, ENCRYPTED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     *[Case(KEPT, STORED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     Case(SUSTAINED, LASTING, 1, 16, fields=MANY_FIELDS, seconds=60, rounds=1),
     Case(SUSTAINED, HUB_AND_REDIS, fields=MANY_FIELDS, seconds=30, rounds=1),
@@ -77,7 +81,8 @@ ALL = [
 SHORT = [
     Case(RELAYED, RELAYS, 8, 16), Case(KEPT, STORED, 1), Case(PACED, RELAYS + STORED, 8, rate=500),
     replace(ALL[0], contenders=RELAYS[:2]), Case(SUSTAINED, LASTING, 1, 16, fields=2_000, seconds=2),
-    Case(FULL, ("bindhub, Peer to Peer", "Redis")), Case(SNAPSHOT, LARGE, rate=500, fields=20_000, seconds=2),
+    Case(CURVE, ENCRYPTED), Case(FULL, ("bindhub, Peer to Peer", "Redis")),
+    Case(SNAPSHOT, LARGE, rate=500, fields=20_000, seconds=2),
 ]
 
 

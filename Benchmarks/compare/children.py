@@ -52,7 +52,7 @@ class Child:
             self._process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
                 start_new_session=True, preexec_fn=_keep_time if keeps_time else _end_with_parent,
-                env={**os.environ, "XDG_RUNTIME_DIR": str(folder)})
+                env={**os.environ, "XDG_RUNTIME_DIR": str(folder), "XDG_CONFIG_HOME": str(folder)})
         self.id = self._process.pid
 
     def line(self, seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -30,6 +31,12 @@ class Running:
     port: int = 0
     request: str = ""
     publish: str = ""
+    # The folder of the keys of an encrypted one.
+    keys: str = ""
+
+    @property
+    def key_options(self) -> list[str]:
+        return ["--keys", self.keys] if self.keys else []
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Contender:
             return [programs.bindbench, "peer-writes", "--request", running.request, *options]
         if self.kind:
             to = ["--request", running.request] + (["--publish", running.publish] if running.publish else [])
-            return [programs.bindbench, "publish", "--kind", self.kind, *to, *options]
+            return [programs.bindbench, "publish", "--kind", self.kind, *to, *running.key_options, *options]
         return [*self._client(programs, "publish", running), "--window", str(self.window), *options]
 
     def listener(self, programs: Programs, running: Running, ready: list[str], options: list[str]) -> list[str]:
@@ -67,7 +74,7 @@ class Contender:
             return [programs.bindbench, "peer-sees", "--request", running.request, *options]
         if self.kind:
             where = ["--to", ready[1], "--topic", ready[2]]
-            return [programs.bindbench, "listen", "--kind", self.kind, *where, *options]
+            return [programs.bindbench, "listen", "--kind", self.kind, *where, *running.key_options, *options]
         return [*self._client(programs, "subscribe", running), *options]
 
     def large(self, programs: Programs, running: Running, role: str, options: list[str]) -> list[str]:
@@ -81,11 +88,20 @@ class Contender:
         return [str(programs.clients / self.client), role, "--port", str(running.port), "--grade", self.grade or "-"]
 
 
-def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
+def _keys(programs: Programs, folder: Path) -> str:
+    """Makes the keys of a server and its clients; returns their folder."""
+    keys = str(folder / "keys")
+    subprocess.run([programs.bindbench, "make-keys", keys], check=True, timeout=60)
+    return keys
+
+
+def _hub(transport: str, *store: str, encrypted: bool = False) -> Callable[[Programs, Path], Running]:
     def start(programs: Programs, folder: Path) -> Running:
         listen = f"ipc://{folder}/hub.sock" if transport == "ipc" else "tcp://127.0.0.1:0"
         places = [str(folder / "hub.db") if word == "PATH" else word for word in store]
-        child = Child("bindhub", [programs.bindhub, "serve", "--listen", listen, "--store", *places], folder)
+        keys = _keys(programs, folder) if encrypted else ""
+        options = [*(["--keys", keys] if keys else []), "--store", *places]
+        child = Child("bindhub", [programs.bindhub, "serve", "--listen", listen, *options], folder)
         try:
             words = child.line(10).split()
             if len(words) != 2 or words[0] != "listening":
@@ -93,7 +109,7 @@ def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
         except Trouble:
             child.end()
             raise
-        return Running(child, request=words[1])
+        return Running(child, request=words[1], keys=keys)
 
     return start
 
@@ -109,13 +125,18 @@ def _roomy_hub(programs: Programs, folder: Path) -> Running:
         raise
 
 
-def _forwarder(programs: Programs, folder: Path) -> Running:
-    place = f"ipc://{folder}/forwarder.sock"
-    command = [programs.bindbench, "serve-forwarder", "--request", place, "--publish", place + ".pub",
-               "--waiting", "100000"]
-    child = Child("forwarder", command, folder)
-    request, publish = child.line(10).split()
-    return Running(child, request=request, publish=publish)
+def _forwarder(transport: str, encrypted: bool = False) -> Callable[[Programs, Path], Running]:
+    def start(programs: Programs, folder: Path) -> Running:
+        place = f"ipc://{folder}/forwarder.sock"
+        places = (place, place + ".pub") if transport == "ipc" else ("tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+        keys = _keys(programs, folder) if encrypted else ""
+        command = [programs.bindbench, "serve-forwarder", "--request", places[0], "--publish", places[1],
+                   "--waiting", "100000", *(["--keys", keys] if keys else [])]
+        child = Child("forwarder", command, folder)
+        request, publish = child.line(10).split()
+        return Running(child, request=request, publish=publish, keys=keys)
+
+    return start
 
 
 def _server(program: str, arguments: Callable[[int, Path], list[str]]) -> Callable[[Programs, Path], Running]:
@@ -173,8 +194,10 @@ _MOSQUITTO = {"program": "mosquitto", "packages": ("mosquitto", "libmosquitto-de
 # Contenders of one server share a client.
 ALL = [
     Contender("bindhub, ipc", _hub("ipc", "memory"), kind="hub"),
-    Contender("forwarder, ipc", _forwarder, kind="forwarder"),
+    Contender("forwarder, ipc", _forwarder("ipc"), kind="forwarder"),
     Contender("bindhub", _hub("tcp", "memory"), kind="hub"),
+    Contender("bindhub, CURVE", _hub("tcp", "memory", encrypted=True), kind="hub"),
+    Contender("forwarder, CURVE", _forwarder("tcp", encrypted=True), kind="forwarder"),
     # The writer gets no acknowledgements without a round trip. Therefore its window is larger.
     Contender("NATS core", _nats(), client="nats", window=8192, **_NATS),
     Contender("bindhub, Peer to Peer", _hub("tcp", "memory"), kind="peer"),

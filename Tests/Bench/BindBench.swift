@@ -8,7 +8,7 @@ struct BindBench: ParsableCommand {
     subcommands: [
       HubBenchmark.self, ServeHub.self, ServeForwarder.self, Subscribe.self, WatchPeer.self, OutboxBenchmark.self,
       StoreBenchmark.self, AccessBenchmark.self, Publish.self, Listen.self, ScaleBenchmark.self, Fill.self,
-      Snapshot.self, PeerWrites.self, PeerSees.self,
+      Snapshot.self, PeerWrites.self, PeerSees.self, MakeKeys.self,
     ],
     defaultSubcommand: HubBenchmark.self)
 }

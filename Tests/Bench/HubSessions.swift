@@ -6,7 +6,11 @@ struct HubSessions: ~Copyable {
   private let sub: Socket
   private var message = Message()
 
-  init(in context: Context) throws { sub = try Socket(.sub, in: context) }
+  init(_ options: [SocketOption] = [], in context: Context) throws {
+    let socket = try Socket(.sub, in: context)
+    try socket.set(options)
+    sub = socket
+  }
 
   /// Says hello and joins.
   /// - Returns: the hub's publish endpoint, the model's topic, the hub's start number.
@@ -65,9 +69,9 @@ struct HubSessions: ~Copyable {
   private mutating func greet(
     _ id: SessionID, over dealer: borrowing Socket
   ) throws -> (start: StartNumber, endpoints: [HubEndpoint]) {
-    let identity = Identity(
-      secret: .random(), name: "bench")
-    try send(.hello(Hello(identity: identity)), of: id, start: 0, over: dealer)
+    let identity = Identity(secret: .random(), name: "bench")
+    let hello = Hello(identity: identity, capabilities: [Capability.users])
+    try send(.hello(hello), of: id, start: 0, over: dealer)
     guard case (let header, .welcome(let welcome)) = try next(dealer) else { throw Unexpected() }
     try sub.subscribe(Topics.sessionTopic(id))
     return (header.start, welcome.endpoints)

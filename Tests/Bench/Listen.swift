@@ -13,6 +13,7 @@ struct Listen: ParsableCommand {
   @Option var count = 1
   /// The pace of the writer, changes a second; 0: no delays are reported.
   @Option var rate = 0.0
+  @OptionGroup var keys: BenchKeys
 
   /// After so long a silence, waiting subscribers have missed the last change; nanoseconds.
   private static let silence: UInt64 = 3_000_000_000
@@ -21,7 +22,7 @@ struct Listen: ParsableCommand {
   func run() throws {
     let context = try Context()
     let prefix = topic.split(separator: ",").compactMap { UInt8($0) }
-    let sockets = try Sockets(count, to: to, prefix, in: context)
+    let sockets = try Sockets(count, to: to, prefix, keys.client(), in: context)
     // A subscription takes effect only once its connection is established.
     usleep(400_000)
     report("ready")

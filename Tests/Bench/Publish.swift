@@ -15,6 +15,7 @@ struct Publish: ParsableCommand {
   @Option var batch = 1
   @Option var seconds = 1.0
   @Option var rate = 0.0
+  @OptionGroup var keys: BenchKeys
 
   func validate() throws {
     guard Contender(rawValue: kind) != nil, bytes >= Stamp.leastBytes, fields > 0, (1...256).contains(batch),
@@ -26,7 +27,8 @@ struct Publish: ParsableCommand {
 
   func run() throws {
     let writer = try Writer(
-      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, fields: fields)
+      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, fields: fields,
+      options: keys.client())
     report("ready \(writer.publish) \(writer.prefix.map(String.init).joined(separator: ","))")
     guard readLine() != nil else { return }
     let start = now()

@@ -10,14 +10,16 @@ struct ServeForwarder: ParsableCommand {
   @Option var publish: String
   /// Messages that may wait for one subscriber; further ones are dropped.
   @Option var waiting = 256
+  @OptionGroup var keys: BenchKeys
 
   func run() throws {
     let context = try Context(ioThreads: 1, maximumSockets: 8)
     let router = try Socket(.router, in: context)
     let xpub = try Socket(.xpub, in: context)
-    let common: [SocketOption] = [
-      .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
-    ]
+    let common: [SocketOption] =
+      [
+        .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
+      ] + (try keys.server())
     try router.set(
       common + [.sendHighWaterMark(messages: 1_000), .receiveHighWaterMark(messages: 10_000)])
     try xpub.set(common + [.sendHighWaterMark(messages: waiting), .receiveHighWaterMark(messages: 0)])

@@ -78,9 +78,10 @@ private final class Reached: @unchecked Sendable {  // SAFETY: set before the se
 
 extension Sockets {
   /// An established request connection.
-  static func dealer(to request: String, in context: Context) throws -> Socket {
+  static func dealer(to request: String, _ options: [SocketOption] = [], in context: Context) throws -> Socket {
     let dealer = try Socket(.dealer, in: context)
-    try dealer.set([.immediate(true), .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0)])
+    try dealer.set(
+      [.immediate(true), .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0)] + options)
     try dealer.connect(request)
     _ = try dealer.wait(for: .writable, timeoutMilliseconds: 5_000)
     return dealer

@@ -10,10 +10,12 @@ final class Sockets {
   private var boxes: [Box] = []
   private var message = Message()
 
-  init(_ count: Int, to endpoint: String, _ prefix: [UInt8], in context: Context) throws {
+  init(
+    _ count: Int, to endpoint: String, _ prefix: [UInt8], _ options: [SocketOption] = [], in context: Context
+  ) throws {
     for _ in 0..<count {
       let socket = try Socket(.sub, in: context)
-      try socket.set([.receiveHighWaterMark(messages: 0)])
+      try socket.set([.receiveHighWaterMark(messages: 0)] + options)
       try socket.subscribe(prefix)
       try socket.connect(endpoint)
       boxes.append(Box(socket))

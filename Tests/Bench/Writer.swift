@@ -28,16 +28,19 @@ final class Writer {
   /// The session that accepted the last offer.
   private var turn = 0
 
-  init(_ kind: Contender, request: String, publish: String, sessions count: Int, fields: FieldID = 16) throws {
+  init(
+    _ kind: Contender, request: String, publish: String, sessions count: Int, fields: FieldID = 16,
+    options: [SocketOption] = []
+  ) throws {
     (self.kind, self.fields) = (kind, fields)
     context = try Context()
-    dealer = try Sockets.dealer(to: request, in: context)
+    dealer = try Sockets.dealer(to: request, options, in: context)
     for _ in 0..<count { sessions.append(Session()) }
     guard kind == .hub else {
       (self.publish, topic) = (publish, Topics.firstModel)
       return
     }
-    var joined = try HubSessions(in: context)
+    var joined = try HubSessions(options, in: context)
     (self.publish, topic, start) = try joined.join(sessions.map(\.id), over: dealer, request: request)
     let last = try joined.name(fields, of: topic, session: sessions[0].id, start, over: dealer)
     hubSessions = consume joined

@@ -37,7 +37,7 @@ ALLOWED = {
     "bindhub": COMMAND_LINE
     | {"BindingHub", "BindingKeys", "BindingProtocol", "BindingStore", "BindingTerminal", "BindingWeb", "ZeroMQ"},
     "bindbench": COMMAND_LINE
-    | {"BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
+    | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
     "bindlab": COMMAND_LINE
     | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"},
