@@ -53,6 +53,9 @@ struct Status: ParsableCommand {
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
         + "durability \(text("durability"))  heartbeat \(text("heartbeat"))"
     ]
+    if plain(report, "insecure") == "true" {
+      lines.append("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
+    }
     if let store = report["store"] {
       let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
       lines.append(

@@ -20,13 +20,14 @@ import Testing
     #expect(welcome.heartbeatMilliseconds == 1_000)
     #expect(welcome.leaseMilliseconds == 9_000)
     #expect(!welcome.knewIdentity)
-    #expect(!welcome.mayAskOffers)
+    #expect(!welcome.mayAskOffers && !welcome.capabilities.contains(Capability.insecure))
   }
 
-  @Test("a hub whose tail is not proven announces that it may ask for offers")
-  mutating func mayAskOffers() {
-    bench = HubBench(tailProven: false)
-    #expect(bench.hello(.ann).welcome(.ann)?.mayAskOffers == true)
+  @Test("a welcome says whether the hub may ask for offers, as its tail is not proven, and whether it is insecure")
+  mutating func welcomes() {
+    bench = HubBench(tailProven: false) { $0.isInsecure = true }
+    let welcome = bench.hello(.ann).welcome(.ann)
+    #expect(welcome?.mayAskOffers == true && welcome?.capabilities.contains(Capability.insecure) == true)
   }
 
   @Test(

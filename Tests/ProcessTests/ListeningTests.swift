@@ -115,4 +115,24 @@ struct ListeningTests {
     #expect(hub.end() == 0)
     #expect((files < 256) == hub.output.contains { $0.contains("the limit of open files is low") }, "\(hub.output)")
   }
+
+  @Test("--insecure is shown in log and status, and to peers, only where other machines reach the hub")
+  func insecure() throws {
+    for (address, isOpen) in [("tcp://0.0.0.0:0", true), ("tcp://127.0.0.1:0", false)] {
+      let hub = try bench.startHub(["--listen", address, "--insecure", "--log", "warning"])
+      let words = try status()
+      #expect(words.contains("\nINSECURE: any client on the network") == isOpen, "\(words)")
+      let json = try status("--json")
+      #expect(json.contains(#""insecure":\#(isOpen)"#), "\(json)")
+      hub.send(SIGTERM)
+      #expect(hub.end() == 0)
+      #expect(hub.output.contains { $0.contains("INSECURE: any client on the network") } == isOpen, "\(hub.output)")
+    }
+  }
+
+  private func status(_ more: String...) throws -> String {
+    let asking = try RunningProcess(Bench.program("bindhub"), ["status", "--hub", bench.hub] + more)
+    #expect(asking.end() == 0)
+    return asking.output.joined(separator: "\n")
+  }
 }

@@ -82,9 +82,8 @@ struct OutputTests {
       "cutMessages", "refusedKeys",
     ]
     let own = [
-      "name", "protocol", "logID", "epoch", "start", "durability", "heartbeat", "sessions", "models", "counters",
-      "gate",
-      "disagreements", "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
+      "name", "protocol", "logID", "epoch", "start", "durability", "insecure", "heartbeat", "sessions", "models",
+      "counters", "gate", "disagreements", "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
     ]
     let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }
     #expect(Set(expected).subtracting(found).isEmpty)

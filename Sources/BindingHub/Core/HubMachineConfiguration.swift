@@ -23,6 +23,8 @@ package struct HubMachineConfiguration: Sendable {
   package var durability = Durability.memory
   /// The endpoints that each welcome reports.
   package var endpoints: [HubEndpoint] = []
+  /// Whether anybody on the network may read and write everything. Peers, pages and the status say so.
+  package var isInsecure = false
   /// Random bits that scatter the topics of models; nil: topics in order. A hub with rights scatters them, because
   /// topics in order tell how many models there are.
   package var topicSeed: UInt64?

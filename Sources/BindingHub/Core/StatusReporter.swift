@@ -95,7 +95,7 @@ struct StatusReporter {
       .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
       .init("logID", .string(String(hub.logID, radix: 16))), .init("epoch", .string(String(hub.epoch, radix: 16))),
       .init("start", .string(String(hub.start, radix: 16))),
-      .init("durability", .string("\(configuration.durability)")),
+      .init("durability", .string("\(configuration.durability)")), .init("insecure", .bool(configuration.isInsecure)),
       .init("heartbeat", .integer(Int64(clamping: heartbeat))), .init("sessions", .array(sessionList)),
       .init("models", .array(Array(modelList))), .init("counters", hub.counters.json),
       .init("gate", transport.json), .init("store", store.json), .init("disagreements", disagreements.json(hub)),

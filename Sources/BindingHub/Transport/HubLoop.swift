@@ -36,8 +36,8 @@ final class HubLoop {
     self.configuration = configuration
     self.mailbox = mailbox
     self.log = log
-    for address in configuration.listen
-    where !address.isLoopback && configuration.keys == nil && !configuration.isInsecureAllowed {
+    let isOpen = { (address: HubAddress) in !address.isLoopback && configuration.keys == nil }
+    for address in configuration.listen where isOpen(address) && !configuration.isInsecureAllowed {
       throw .notLoopback(address: address.description)
     }
     guard configuration.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
@@ -65,6 +65,10 @@ final class HubLoop {
     settings.durability = store.durability
     settings.endpoints = transport.sockets.endpoints
     settings.recovery = configuration.isRecoveryOn
+    settings.isInsecure = configuration.listen.contains(where: isOpen)
+    if settings.isInsecure {
+      log.warning("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
+    }
     if security != nil { settings.topicSeed = .random(in: 0 ... .max) }
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,

@@ -13,6 +13,9 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
   public var epoch: Epoch?
   /// What commits survive at this hub, as its welcome said; nil without a hub.
   public var durability: Durability?
+  /// Whether the hub lets any client on the network read and write everything, and encrypts nothing, as its welcome
+  /// said.
+  public var isInsecure = false
   /// Why the hub that answers refuses this peer, in its words; nil if it does not, or if no hub answers. The peer
   /// retries.
   public var refusal: String?
@@ -35,7 +38,7 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
       switch phase {
       case .offline: "not connected"
       case .connecting, .welcoming: "connecting to a hub\(location)"
-      case .live: "live\(location)" + (durability.map { ", durability \($0)" } ?? "")
+      case .live: "live\(location)" + (durability.map { ", durability \($0)" } ?? "") + (isInsecure ? ", INSECURE" : "")
       case .stopped(let reason): "stopped: \(reason)"
       }
     if let refusal { words += "; refused: \(refusal)" }
@@ -88,8 +91,9 @@ extension PeerRuntime.State {
   var peerStatus: PeerStatus {
     PeerStatus(
       phase: session.phase, hub: link.hub, logID: session.logID, epoch: session.epoch,
-      durability: session.welcome?.durability, refusal: session.refusal.map { PrintedText.escaped($0) },
-      unconfirmed: writes.count,
+      durability: session.welcome?.durability,
+      isInsecure: session.welcome?.capabilities.contains(Capability.insecure) ?? false,
+      refusal: session.refusal.map { PrintedText.escaped($0) }, unconfirmed: writes.count,
       staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
   }
 }

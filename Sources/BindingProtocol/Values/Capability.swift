@@ -16,6 +16,10 @@ package enum Capability {
   /// Reads the form of a writer that names its user (§5.2). A hub with keys refuses a hello without it.
   package static let users = "users"
 
+  /// No capability but a warning, of a hub alone: whoever reaches it from another machine may read and write everything
+  /// (§4.1).
+  package static let insecure = "insecure"
+
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
   package static let draft = "draft-37b39924"

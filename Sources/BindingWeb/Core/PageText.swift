@@ -96,6 +96,7 @@ extension PageText {
     text.member("now", welcome.now)
     text.member("hub", welcome.hub)
     text.member("gateway", gateway.description)
+    if welcome.capabilities.contains(Capability.insecure) { text.member("insecure", true) }
     let limits = welcome.limits
     let named: [(String, Int)] = [
       ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),

@@ -58,7 +58,7 @@ extension HubMachine {
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: user.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: Capability.all)
+      capabilities: Capability.all + (hub.configuration.isInsecure ? [Capability.insecure] : []))
     hub.send(.welcome(welcome), to: id, &output)
   }
 

@@ -146,8 +146,12 @@ const GRADES = {
 }
 function showFacts() {
   if (!link.welcome) return
-  const { hub: name, durability, epoch } = link.welcome
+  const { hub: name, durability, epoch, insecure } = link.welcome
   const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
+  if (insecure) {
+    const title = 'any client on the network may read and write everything, and nothing is encrypted'
+    facts.push(['Insecure', 'open to the network', title])
+  }
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
