@@ -41,14 +41,15 @@ struct BindHubCommand: ParsableCommand {
       "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
       "get": "bindpeer get", "set": "bindpeer set",
       "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
-    ])
+    ],
+    keyed: ["admit", "revoke"])
 
   static func main() {
     if let word = CommandWords.unreadable {
       // Decoded as text it would name another file.
       fail("Argument \(word.number) is not valid UTF-8: \(word.text)", 64)
     }
-    let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
+    let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
     do {
       var command = try parseAsRoot(WebChoice.completed(arguments))

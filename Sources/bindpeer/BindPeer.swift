@@ -59,7 +59,8 @@ struct BindPeer: AsyncParsableCommand {
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",
       "start": "bindhub serve", "verify": "bindhub verify", "backup": "bindhub backup",
-    ])
+    ],
+    keyed: ["trust"])
 
   static func main() async {
     do {
@@ -71,7 +72,7 @@ struct BindPeer: AsyncParsableCommand {
           Send bytes as {"$bytes":"<base64>"}, or from a file:  bindpeer set MODEL.FIELD=@FILE --bytes
           """)
       }
-      let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
+      let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
       if let complaint = words.complaint(arguments, of: BindPeer.self) { throw Failure(.usage, complaint) }
       try await perform(arguments)
     } catch let failure as Failure {

@@ -1,6 +1,7 @@
 import BindbusTesting
 import Foundation
 import Testing
+import ZeroMQ
 
 /// Two users of different machines: each has a configuration folder of its own, and they share a network only.
 @Suite("Keys and invitations, between processes", .serialized)
@@ -188,6 +189,25 @@ struct KeyTests {
     #expect(try users.run("bindhub", ["admit", "robot", trusted.output], as: "host").code == 0)
     #expect(try users.run("bindpeer", ["--hub", "plant", "set", "arm.angle=3"], as: "robot").code == 0)
     withExtendedLifetime(hub) {}
+  }
+
+  @Test("a public key may begin with a dash, as one in 85 does")
+  func dashedKey() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    var keys: [String] = []
+    while keys.count < 2 {
+      let key = "\(try KeyPair.random().publicKey)"
+      if key.hasPrefix("-") { keys.append(key) }
+    }
+    for key in keys {
+      #expect(try users.run("bindhub", ["admit", "robot", key, "--label", "x"], as: "host").code == 0)
+    }
+    #expect(try users.run("bindhub", ["revoke", keys[0]], as: "host").code == 0)
+    let listed = try users.run("bindhub", ["members"], as: "host").output
+    #expect(!listed.contains(keys[0]) && listed.contains(keys[1]), "\(listed)")
+    let trusted = try users.run(
+      "bindpeer", ["trust", "plant", keys[0], "--address", "tcp://127.0.0.1:7877"], as: "robot")
+    #expect(trusted.code == 0, "\(trusted.output)")
   }
 
   @Test("with keys a hub may listen beyond loopback, and keys are never replaced")
