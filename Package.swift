@@ -123,8 +123,8 @@ let package = Package(
     .executableTarget(
       name: "bindlab",
       dependencies: [
-        "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BindingHub", "BindingKeys", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation",
+        "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Faults/bindlab",
@@ -169,6 +169,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
+    // Replays what the fuzzer has found. `BINDBUS_PART=fuzz` makes a library of the same targets for it.
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: [
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
+      ],
+      path: "Tests/Fuzz", exclude: ["Driver", "corpus", "run"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
     .testTarget(
@@ -196,4 +203,21 @@ if Context.environment["BINDBUS_PART"] == "model" {
   let names: Set = ["CBindingModel", "BindingModel", "BindingControls", "BindingClassic"]
   package.products.removeAll { !names.contains($0.name) }
   package.targets.removeAll { !names.contains($0.name) && !names.contains(String($0.name.dropLast("Tests".count))) }
+}
+
+// The readers that the fuzzer drives, instrumented, as one library that `Tests/Fuzz/run` links with libFuzzer.
+if Context.environment["BINDBUS_PART"] == "fuzz" {
+  let instrumented: Set = ["BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb"]
+  package.targets.removeAll { $0.type == .test || $0.type == .executable }
+  package.targets.append(
+    .target(
+      name: "FuzzTargets",
+      dependencies: [
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
+      ],
+      path: "Tests/Fuzz/Targets", swiftSettings: strict))
+  package.products = [.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])]
+  for target in package.targets where instrumented.contains(target.name) {
+    target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+  }
 }

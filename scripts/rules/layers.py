@@ -40,7 +40,11 @@ ALLOWED = {
     | {"BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
     "bindlab": COMMAND_LINE
-    | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"},
+    | {"BindingHub", "BindingKeys", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"}
+    | {"ZeroMQ"},
+    # What the fuzzer drives.
+    "FuzzTargets": SYSTEM
+    | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ"},
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
     "bindpeer": COMMAND_LINE | {"BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ"},
 }
