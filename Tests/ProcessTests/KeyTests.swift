@@ -152,6 +152,40 @@ struct KeyTests {
     withExtendedLifetime(hub) {}
   }
 
+  /// A C compiler; nil: there is none.
+  private static let compiler: String? = {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let paths = folders.flatMap { folder in ["cc", "clang", "gcc"].map { "\(folder)/\($0)" } }
+    return paths.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  /// A library that drops the authentication domain of sockets of one kind.
+  private func leakyLibrary() throws -> String {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Support/LeakyZMQ/leaky.c").path
+    let library = users.bench.folder.appendingPathComponent("leaky.so").path
+    let compiling = try RunningProcess(
+      try #require(KeyTests.compiler), ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl", "-lzmq"])
+    try #require(compiling.end() == 0, "\(compiling.output)")
+    return library
+  }
+
+  @Test(
+    "a hub whose library lets strangers in at one of its ports does not start",
+    .enabled(if: compiler != nil), arguments: ["6", "9"])
+  func leaky(_ kind: String) throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let hub = try RunningProcess(
+      Bench.program("bindhub"), ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory"],
+      folder: users.bench.folder,
+      variables: [
+        "XDG_CONFIG_HOME": users.configuration("host"), "LD_PRELOAD": try leakyLibrary(),
+        "LEAKY_KIND": kind,
+      ])
+    #expect(hub.end() == 78)
+    #expect(hub.line { $0.contains("let a stranger in") } != nil, "\(hub.output)")
+  }
+
   @Test("a local client that claims to be somebody in its handshake stays a local user")
   func forgedUser() throws {
     #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
