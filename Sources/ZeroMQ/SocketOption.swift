@@ -46,6 +46,8 @@ package enum SocketOption: Equatable, Sendable {
   /// The next bind asks the context's ``Authenticator`` about each connection, naming this domain; without one it
   /// refuses them all.
   case authenticationDomain(String)
+  /// The next bind takes over a descriptor that listens already, with its endpoint; nil: it makes its own.
+  case listeningDescriptor(Int32?)
 }
 
 extension SocketOption {
@@ -95,6 +97,7 @@ extension SocketOption {
         .bytes(ZMQ_ZAP_DOMAIN, Array(domain.utf8), "ZMQ_ZAP_DOMAIN"),
         .flag(czmq_zap_enforce_domain_option, true, "ZMQ_ZAP_ENFORCE_DOMAIN"),
       ]
+    case .listeningDescriptor(let descriptor): [.int32(ZMQ_USE_FD, Int(descriptor ?? -1), "ZMQ_USE_FD")]
     }
   }
 }

@@ -23,6 +23,16 @@ void czmq_guard_begin(int guard);
    that libzmq does not call the functions defined here, so nothing is guarded. */
 int czmq_guard_end(void);
 
+/* The last of those listeners: its descriptor, or -1. Asked on the same thread. */
+int czmq_guard_listener(void);
+
+/* Gives a copy of a listener's descriptor to the guard. Returns whether there was room. */
+int czmq_guard_adopt(int guard, int fd);
+
+/* From now on, or no longer, a guarded listener accepts nothing: another with a copy of its descriptor does. Returns
+   whether there is such a listener. */
+int czmq_guard_pause(int fd, int is_paused);
+
 /* Connections that were ended because a message exceeded a bound, or because they spoke ZMTP 1 or 2. */
 uint64_t czmq_guard_cut(int guard);
 
