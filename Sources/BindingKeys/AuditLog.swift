@@ -12,7 +12,7 @@ package final class AuditLog: Sendable {
     /// The hub starts.
     case started(members: Int, hasRights: Bool)
     /// A key is a member's from now on.
-    case admitted(name: String, key: PublicKey, invitation: String?)
+    case admitted(name: String, key: PublicKey, invitation: String?, by: PublicKey? = nil)
     /// A key is nobody's any more.
     case revoked(name: String, key: PublicKey)
     case invited(name: String, id: String)
@@ -30,6 +30,14 @@ package final class AuditLog: Sendable {
     case rights(isChanged: Bool)
     /// The file of rights is wrong; the rights of before stay.
     case rightsRefused(problem: String)
+    /// Members are told of the hub's next key, which counts from a time in seconds since 1970.
+    case keyAnnounced(PublicKey, moment: Int64)
+    /// The hub keeps its key.
+    case keyKept(PublicKey)
+    /// The hub has another key.
+    case keyChanged(PublicKey)
+    /// The hub could not change its key, and keeps the present one for now.
+    case keyChangeFailed(problem: String)
     /// Somebody asked for something without the right to it.
     case denied(String)
   }
@@ -85,7 +93,7 @@ package final class AuditLog: Sendable {
   package func record(from before: Members, to now: Members) {
     guard before != now else { return }
     for (key, member) in now.keys where before.keys[key] == nil {
-      record(.admitted(name: member.name, key: key, invitation: member.invitation))
+      record(.admitted(name: member.name, key: key, invitation: member.invitation, by: member.by))
     }
     for (key, member) in before.keys where now.keys[key] == nil { record(.revoked(name: member.name, key: key)) }
     for (id, invitation) in now.invitations where before.invitations[id] == nil {
@@ -129,10 +137,11 @@ extension AuditLog.Event {
     switch self {
     case .started(let members, let hasRights):
       return line("started", .init("members", .integer(Int64(members))), .init("rights", .bool(hasRights)))
-    case .admitted(let name, let key, let invitation):
-      return line(
-        "admitted", text("name", name), text("key", "\(key)"),
-        .init("invitation", invitation.map { .string($0) } ?? .null))
+    case .admitted(let name, let key, let invitation, let by):
+      let members = [
+        text("name", name), text("key", "\(key)"), .init("invitation", invitation.map { .string($0) } ?? .null),
+      ]
+      return AuditLog.line("admitted", members + (by.map { [text("by", "\($0)")] } ?? []), at: time)
     case .revoked(let name, let key): return line("revoked", text("name", name), text("key", "\(key)"))
     case .invited(let name, let id): return line("invited", text("name", name), text("id", id))
     case .withdrawn(let name, let id): return line("withdrawn", text("name", name), text("id", id))
@@ -145,6 +154,11 @@ extension AuditLog.Event {
     case .ended(let user): return line("ended", text("user", user))
     case .rights(let isChanged): return line("rights", .init("changed", .bool(isChanged)))
     case .rightsRefused(let problem): return line("rightsRefused", text("problem", problem))
+    case .keyAnnounced(let key, let moment):
+      return line("keyAnnounced", text("key", "\(key)"), .init("from", .integer(moment)))
+    case .keyKept(let key): return line("keyKept", text("key", "\(key)"))
+    case .keyChanged(let key): return line("keyChanged", text("key", "\(key)"))
+    case .keyChangeFailed(let problem): return line("keyChangeFailed", text("problem", problem))
     case .denied(let text): return line("denied", .init("text", .string(text)))
     }
   }

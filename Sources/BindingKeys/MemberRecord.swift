@@ -15,8 +15,9 @@ package struct MemberRecord: Hashable, Sendable {
     case invite(id: String, name: String, oneTimeKey: PublicKey, until: Int64, role: String? = nil)
     /// An invitation ends unused.
     case withdraw(id: String)
-    /// A key belongs to a member. `invitation`: the one that it came by.
-    case admit(name: String, key: PublicKey, label: String, invitation: String?, role: String? = nil)
+    /// A key belongs to a member. `invitation`: the one that it came by. `by`: the member's key that asked for it.
+    case admit(
+      name: String, key: PublicKey, label: String, invitation: String?, role: String? = nil, by: PublicKey? = nil)
     /// A key is a member's no longer.
     case revokeKey(PublicKey)
     /// None of a member's keys and invitations is valid any longer.
@@ -62,7 +63,8 @@ extension MemberRecord.Decision {
     case "admit":
       guard let name, let key else { return nil }
       decision = .admit(
-        name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string, role: role)
+        name: name, key: key, label: json["label"]?.string ?? "", invitation: json["invitation"]?.string, role: role,
+        by: json["by"]?.string.flatMap { PublicKey($0) })
     case "revoke": decision = name.map { .revoke(name: $0) }
     case "revoke-key": decision = key.map { .revokeKey($0) }
     case "kick":
@@ -83,11 +85,12 @@ extension MemberRecord.Decision {
         .init("key", .string("\(key)")), .init("until", .integer(until)),
       ] + MemberRecord.role(role)
     case .withdraw(let id): [.init("e", "withdraw"), .init("id", .string(id))]
-    case .admit(let name, let key, let label, let invitation, let role):
+    case .admit(let name, let key, let label, let invitation, let role, let by):
       [
         .init("e", "admit"), .init("name", .string(name)), .init("key", .string("\(key)")),
         .init("label", .string(label)),
       ] + (invitation.map { [.init("invitation", .string($0))] } ?? []) + MemberRecord.role(role)
+        + (by.map { [.init("by", .string("\($0)"))] } ?? [])
     case .revokeKey(let key): [.init("e", "revoke-key"), .init("key", .string("\(key)"))]
     case .revoke(let name): [.init("e", "revoke"), .init("name", .string(name))]
     case .kick(let name, let until):

@@ -18,7 +18,8 @@ struct KeysChoice: ParsableArguments {
 /// Creates and shows the hub's own keys.
 struct Keys: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Create or show the keys of a hub that other machines may reach.", subcommands: [Init.self, Show.self])
+    abstract: "Create, show or change the keys of a hub that other machines may reach.",
+    subcommands: [Init.self, Show.self, Rotate.self])
 
   struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,12 +42,26 @@ struct Keys: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print the hub's public key.")
+    static let configuration = CommandConfiguration(
+      abstract: "Print the hub's public key, and on a second line the one that takes its place, with the moment.")
+
+    @Flag(name: .long, help: "Print one JSON object.")
+    var json = false
 
     @OptionGroup var choice: KeysChoice
 
     func run() throws {
-      print("\(keyed { () throws(KeyError) in try choice.keys.read() }.publicKey)")
+      let (present, next) = keyed { () throws(KeyError) in (try choice.keys.read().publicKey, try choice.keys.next()) }
+      if json {
+        let members: [JSON.Member] = [
+          .init("key", .string("\(present)")),
+          .init("next", next.map { .string("\($0.keys.publicKey)") } ?? .null),
+          .init("nextFrom", next.map { .integer($0.moment) } ?? .null),
+        ]
+        return print(JSON.object(members).text)
+      }
+      print("\(present)")
+      if let next { print("\(next.keys.publicKey)  from \(date(next.moment))") }
     }
   }
 }
@@ -76,6 +91,9 @@ struct Invite: ParsableCommand {
 
   @OptionGroup var choice: KeysChoice
 
+  @Option(name: .customLong("out"), help: "New file for the line, which nobody else can read. Default: print it.")
+  var file: String?
+
   func validate() throws {
     if lifetime.milliseconds < 1_000 { throw ValidationError("--for must be at least 1s") }
   }
@@ -101,14 +119,18 @@ struct Invite: ParsableCommand {
         """, 78)
     }
     choice.checkRole(role)
-    let invitation = keyed { () throws(KeyError) in
-      try keys.invite(name, as: role, to: listening, lifetime: Int64(lifetime.milliseconds / 1_000), at: now)
+    let seconds = Int64(lifetime.milliseconds / 1_000)
+    let (invitation, next) = keyed { () throws(KeyError) in
+      let next = try keys.next()
+      return (try keys.invite(name, as: role, to: listening, lifetime: seconds, to: file, at: now), next)
     }
-    print(invitation.line)
+    if file == nil { print(invitation.line) }
+    let end = next.map { $0.moment == invitation.until } ?? false ? ", when the hub's key changes" : ""
     StandardStreams.complain(
       """
-      Pass this line on to \(name) in confidence; it can be used once, until \(date(invitation.until)).
-      On the other machine:  bindpeer join        which asks for it.
+      Pass this \(file == nil ? "line" : "file") on to \(name) in confidence; it can be used once, until \
+      \(date(invitation.until))\(end).
+      On the other machine:  bindpeer join\(file == nil ? "        which asks for it." : " FILE")
       The hub is reached at \(listening.addresses.map(\.description).joined(separator: ", ")).
       """)
   }
@@ -190,7 +212,7 @@ extension KeyError {
   fileprivate var exitCode: Int32 {
     switch self {
     case .badHubName, .noInvitation, .member(.badName): 64
-    case .member, .unknownHub: 1
+    case .member, .unknownHub, .changing, .notChanging: 1
     case .exists: 73
     case .unusable, .malformed: 74
     case .missing, .exposed: 78

@@ -53,6 +53,9 @@ struct Status: ParsableCommand {
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
         + "durability \(text("durability"))  heartbeat \(text("heartbeat"))"
     ]
+    if let next = report["keys"]?["next"], let moment = report["keys"]?["nextFrom"]?.int64 {
+      lines.append("key  changes to \(PrintedText.escaped(next.plain)) at \(date(moment))")
+    }
     if let store = report["store"] {
       let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
       lines.append(

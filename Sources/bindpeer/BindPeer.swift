@@ -46,6 +46,7 @@ struct BindPeer: AsyncParsableCommand {
     subcommands: [
       Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
       Ping.self, Bench.self, JoinHub.self, TrustHub.self,
+      RotateKey.self,
     ])
 
   private static let words = CommandWords(

@@ -17,7 +17,7 @@ struct SelfTestTests {
     let router = try Socket(.router, in: context)
     try router.set(options)
     try router.bind("tcp://127.0.0.1:*")
-    return try SelfTest(of: server.publicKey).stranger(at: try router.lastEndpoint(), as: .dealer)
+    return try SelfTest(of: server.publicKey, as: .random()).stranger(at: try router.lastEndpoint(), as: .dealer)
   }
 
   @Test("passes where strangers are refused")

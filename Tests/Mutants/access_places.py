@@ -6,6 +6,20 @@ _CORE = "Sources/BindingHub/Core/"
 
 PLACES = [
     Place(
+        _CORE + "HubMachine.swift", "func announce", "instead of",
+        "for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }",
+        """
+if !Mutant.isOn(.keysOnlyAfterWelcome) {
+  for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
+}
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "hub.sendKeys(to: id, &output)",
+        "if !Mutant.isOn(.keysOnlyAtChange) { hub.sendKeys(to: id, &output) }",
+    ),
+    Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func joinModel", "instead of",
         "guard user.mayRead(join.name) else {",
         "guard user.mayRead(join.name) || Mutant.isOn(.joinUnread) else {",

@@ -69,6 +69,8 @@ MUTANTS = {
     "keepFieldNumbers": "§5.1 a peer that sends hello again keeps its old field numbers",
     "joinUnread": "§15.4 a join without the right to read is answered",
     "announceUnread": "§15.4 a prefix lists models that its follower may not read",
+    "keysOnlyAfterWelcome": "§15.6 sessions are not told when the hub's keys change",
+    "keysOnlyAtChange": "§15.6 a session is not told the hub's keys after its welcome",
     "announceFirstUnread": "§15.4 a new model is announced to sessions that may not read it",
     "publishUnread": "§15.4 a model is published although somebody with fanout may not read it",
     "keepPublishing": "§15.4 other rights leave models published that were so before",

@@ -151,6 +151,26 @@ struct KeyTests {
     withExtendedLifetime(hub) {}
   }
 
+  @Test("a hub does not start with a key that others can read, that is torn, or that is a peer's")
+  func badHubKey() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let path = users.configuration("host") + "/bindbus/hub/hub.key"
+    let serve = ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory"]
+    chmod(path, 0o644)
+    let exposed = try users.run("bindhub", serve, as: "host")
+    #expect(exposed.code == 78 && exposed.output.contains("can be read by other users"), "\(exposed)")
+    let whole = try String(contentsOfFile: path, encoding: .utf8)
+    for (text, words) in [
+      (String(whole.dropLast(20)), "is not a complete file of keys"),
+      (whole.replacingOccurrences(of: #""of":"hub""#, with: #""of":"peer""#), "does not hold the key of a hub"),
+    ] {
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+      chmod(path, 0o600)
+      let found = try users.run("bindhub", serve, as: "host")
+      #expect(found.code == 78 && found.output.contains(words), "\(found)")
+    }
+  }
+
   @Test("a local client that claims to be somebody in its handshake stays a local user")
   func forgedUser() throws {
     #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)

@@ -74,6 +74,7 @@ final class Invariants {
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
+    if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))

@@ -17,6 +17,8 @@ final class SimulatedHub: SimulationPart {
   @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
   /// Who opened each connection of this run, in histories with rights.
   @exclusivity(unchecked) private var users: [ConnectionID: Int] = [:]
+  /// Its keys, without a session's number; nil: it has none.
+  @exclusivity(unchecked) var keys: AnnouncedKeys?
   /// While the process is stopped, its events wait in `inbox`.
   @exclusivity(unchecked) private(set) var isPaused = false
   @exclusivity(unchecked) private var inbox: [HubEvent] = []
@@ -60,6 +62,7 @@ final class SimulatedHub: SimulationPart {
     let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
     var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
     _ = machine.apply(context.rights?.policy)
+    if let keys { machine.announce(keys, into: &output) }
     for model in store.models {
       do {
         try machine.restore(try store.load(model))
@@ -94,6 +97,7 @@ final class SimulatedHub: SimulationPart {
   private func resume() throws(Violation) {
     record("the hub goes on")
     isPaused = false
+    try announceKeys()
     try tick(isAfterPause: true)
     let events = inbox
     inbox.removeAll()
@@ -209,6 +213,13 @@ final class SimulatedHub: SimulationPart {
       peer.disconnect()
       try peer.settle()
     }
+    try settle()
+  }
+
+  /// Tells the present keys; a hub that is stopped or gone does so later.
+  func announceKeys() throws(Violation) {
+    guard isRunning, let keys else { return }
+    machine?.announce(keys, into: &output)
     try settle()
   }
 

@@ -93,6 +93,8 @@ package enum Situation: String, CaseIterable, Sendable {
   case joinRefusedWithoutRight = "join refused without the right to read"
   case droppedWithoutRight = "replica dropped with the right to read"
   case pried = "stranger asked for everything"
+  case keysChanged = "hub's keys changed"
+  case keysLearned = "hub's keys learned"
 }
 
 extension Situation {

@@ -56,6 +56,8 @@ package struct Violation: Error, CustomStringConvertible {
     case readingRight = "right to read"
     /// Nobody changes a field without the right to it (§15.4).
     case writingRight = "right to write"
+    /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.6).
+    case hubKeys = "the hub's keys"
   }
 
   /// The rule that was violated.

@@ -15,6 +15,7 @@ package final class World: SimulationPart {
   private let workload: Workload
   private let ephemeralWorkload: EphemeralWorkload
   private let rightsChanges: RightsChanges
+  private let keyChanges: KeyChanges
 
   /// Creates the world of one seed.
   /// - Parameters:
@@ -27,10 +28,12 @@ package final class World: SimulationPart {
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
     var attackChance = Chance(seed: seed ^ 0x11A2_5EED)
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
+    var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
+      drawn.drawKeys(from: &keysChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -42,6 +45,7 @@ package final class World: SimulationPart {
     workload = Workload(context, network, faults)
     ephemeralWorkload = EphemeralWorkload(context, network)
     rightsChanges = RightsChanges(hub)
+    keyChanges = KeyChanges(hub, keysChance)
     for index in 0..<drawn.peers {
       let book = drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil
       network.peers.append(SimulatedPeer(index, after: nil, book: book, of: hub))
@@ -86,6 +90,7 @@ package final class World: SimulationPart {
     ephemeralWorkload.begin()
     attackers.awaitAttack()
     rightsChanges.awaitChange()
+    keyChanges.awaitChange()
     try run(for: profile.chaosMilliseconds)
   }
 
@@ -119,6 +124,7 @@ package final class World: SimulationPart {
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
     case .attack: try attackers.attack()
     case .changeRights: try rightsChanges.change()
+    case .changeKeys: try keyChanges.change()
     }
   }
 

@@ -16,6 +16,8 @@ struct HubContext {
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
   var access = AccessControl()
+  /// What sessions are told of the hub's keys, without a session's number; nil: it has none.
+  var keys: AnnouncedKeys?
   var models = ModelTable()
   var sessions: SessionTable
 
@@ -83,6 +85,13 @@ struct HubContext {
   func send(_ message: HubMessage, to session: SessionID, _ output: inout HubOutput, topic: Topic = Topics.none) {
     guard let connection = sessions[session]?.connection else { return }
     output.send(message, to: .connection(connection), topic: topic, start: start)
+  }
+
+  /// Tells a session which keys the hub has and will have, if it wants to know.
+  func sendKeys(to session: SessionID, _ output: inout HubOutput) {
+    guard var keys, sessions[session]?.capabilities.learnsKeys == true else { return }
+    keys.session = session
+    send(.keys(keys), to: session, &output)
   }
 
   func error(

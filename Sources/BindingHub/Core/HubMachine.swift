@@ -61,6 +61,12 @@ package struct HubMachine {
     return hub.access.apply(policy)
   }
 
+  /// Tells every session, and later ones after their welcome, which keys the hub has and will have.
+  package mutating func announce(_ keys: AnnouncedKeys, into output: inout HubOutput) {
+    hub.keys = keys
+    for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
+  }
+
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }

@@ -21,7 +21,7 @@ final class Admissions: Sendable {
     var publishes: Bool { self == .publish || self == .localPublish }
   }
 
-  private struct State {
+  struct State {
     var file: MembersFile
     /// Grows whenever somebody may no longer connect.
     var revocations: UInt64 = 0
@@ -30,6 +30,8 @@ final class Admissions: Sendable {
     var refused: UInt64 = 0
     /// Whether the hub's own tests of its endpoints are over.
     var isOpen = false
+    /// The key with which the hub tries its endpoints.
+    var stranger: PublicKey?
     /// nil: everybody who may connect may do everything.
     var policy: AccessPolicy?
     /// The last request to read the file of rights.
@@ -60,8 +62,8 @@ final class Admissions: Sendable {
     }
   }
 
-  private let state: HubLock<State>
-  private let log: Logger
+  let state: HubLock<State>
+  let log: Logger
   private let keys: HubKeys
   let audit: AuditLog
 
@@ -116,17 +118,20 @@ final class Admissions: Sendable {
   }
 
   private func refuse(_ request: AuthenticationRequest, because reason: String) -> Admission {
+    let key: PublicKey? = if case .key(let key) = request.credentials { key } else { nil }
     let isOpen = state.withLock { state in
       state.refused += 1
-      return state.isOpen
+      return state.isOpen && (key == nil || key != state.stranger)
     }
     log.debug("refused a connection", metadata: ["address": "\(request.address)", "domain": "\(request.domain)"])
     if isOpen {
-      let key: PublicKey? = if case .key(let key) = request.credentials { key } else { nil }
       audit.record(.refused(address: request.address, key: key, domain: request.domain, reason: reason))
     }
     return .refused
   }
+
+  /// The hub tries an endpoint with this key: its refusal is no event.
+  func expect(_ stranger: PublicKey) { state.withLock { $0.stranger = stranger } }
 
   /// The number of connections refused.
   var refused: UInt64 { state.withLock { $0.refused } }
@@ -213,7 +218,7 @@ final class Admissions: Sendable {
     audit.record(.ended(user: principal(of: user)?.name ?? "\(user)"))
   }
 
-  // MARK: Enrolment
+  // MARK: The file
 
   /// Reads the file if it has changed. One that cannot be read changes nothing.
   /// - Returns: a number that grows whenever somebody may no longer connect.
@@ -233,32 +238,5 @@ final class Admissions: Sendable {
     return revocations
   }
 
-  /// Makes a key a member's. When this returns it is on disk.
-  func enrol(_ enrolment: Enrolment, by id: String) -> Enrolment.Answer {
-    let now = Admissions.now
-    let result = state.withLock { state -> Result<(name: String, isNew: Bool), KeyError> in
-      Result { () throws(KeyError) in
-        let isNew = try state.use(audit) { file throws(KeyError) in
-          try file.append { members throws(MemberError) in
-            try members.enrolment(of: enrolment.key, label: enrolment.label, by: id, at: now)
-          }
-        }
-        return (state.file.members.keys[enrolment.key]?.name ?? "", isNew)
-      }
-    }
-    switch result {
-    case .success((let name, let isNew)):
-      if isNew {
-        log.notice("enrolled", metadata: ["member": "\(name)", "label": "\(enrolment.label)", "invitation": "\(id)"])
-      }
-      return .enrolled(name: name)
-    case .failure(.member(let error)): return .refused(error.description)
-    case .failure(let error):
-      // The path of a file is none of a stranger's business.
-      log.error("cannot enrol: \(error)", metadata: ["invitation": "\(id)"])
-      return .refused("The hub cannot write its members now. Ask who runs it")
-    }
-  }
-
-  private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+  static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }

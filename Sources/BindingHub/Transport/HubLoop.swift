@@ -72,6 +72,7 @@ final class HubLoop {
       configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
     _ = machine.apply(security?.admissions.policy)
+    transport.announceKeys(&machine)
     do throws(StoreError) {
       try store.load { model throws(StoreError) in try machine.restore(model) }
     } catch {

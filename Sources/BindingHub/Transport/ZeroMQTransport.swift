@@ -13,6 +13,8 @@ final class ZeroMQTransport {
   /// Who may connect; nil: everybody who reaches the sockets.
   let admissions: Admissions?
   @exclusivity(unchecked) private var revocations: UInt64 = 0
+  /// nil: the hub has no keys.
+  @exclusivity(unchecked) private var keyChange: HubKeyChange?
   /// When the members are looked at again, on the monotonic clock.
   @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
   @exclusivity(unchecked) private var routing = RoutingID.random()
@@ -37,6 +39,7 @@ final class ZeroMQTransport {
   /// - Parameter security: what tcp is protected with; nil: everybody may connect.
   init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
     admissions = security?.admissions
+    keyChange = security.map { HubKeyChange($0) }
     connections = RequestConnections(limits)
     subscribers = Subscribers(limits)
     sockets = try HubSockets(limits, security)
@@ -131,6 +134,10 @@ final class ZeroMQTransport {
       counters.rejectedMessages += 1
       return false
     }
+    if case .member(let key) = user.user, let answer = answer(to: message, of: key, admissions) {
+      answer.frame.withUnsafeBytes { _ = send($0, to: connection) }
+      return false
+    }
     guard case .invited(let id) = user.user else {
       if !machine.isIdentified(connection), let principal = admissions.principal(of: user.user) {
         machine.identify(connection, as: principal)
@@ -146,6 +153,23 @@ final class ZeroMQTransport {
     }
     answer.frame.withUnsafeBytes { _ = send($0, to: connection) }
     return false
+  }
+
+  /// The answer to a member's message about its keys; nil: the message is another one, for the machine.
+  private func answer(
+    to message: borrowing Message, of key: PublicKey, _ admissions: Admissions
+  ) -> Enrolment.Answer? {
+    let bytes = message.unsafeBytes
+    do throws(WireError) {
+      switch bytes.first {
+      case Enrolment.kind: return admissions.renew(try Enrolment(frame: bytes), by: key)
+      case Retirement.kind: return admissions.retire(try Retirement(frame: bytes), by: key)
+      default: return nil
+      }
+    } catch {
+      counters.rejectedMessages += 1
+      return .refused(error.description)
+    }
   }
 
   /// Who sent the message that has just been received. libzmq gives the routing id of a connection that is gone to
@@ -174,7 +198,9 @@ final class ZeroMQTransport {
     membersDueAt = time.monotonic + ZeroMQTransport.membersMilliseconds
     let revocations = admissions.refresh()
     let areRightsChanged = admissions.reloadPolicy()
-    guard areRightsChanged || revocations != self.revocations else { return }
+    var isFailed = false
+    if case .selfTest? = keyChange?.look(at: Admissions.now, &sockets, &machine, into: &output) { isFailed = true }
+    guard areRightsChanged || isFailed || revocations != self.revocations else { return }
     self.revocations = revocations
     var ended = Set(connections.users.lazy.filter { !admissions.isEntitled($0.value.user) }.map(\.key))
     if areRightsChanged { ended.formUnion(machine.apply(admissions.policy)) }
@@ -190,6 +216,12 @@ final class ZeroMQTransport {
     for descriptor in quota.openPublish.keys where !subscribers.isEntitled(descriptor, admissions, quota) {
       ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
     }
+  }
+
+  /// Has sessions told of the hub's key.
+  func announceKeys(_ machine: inout HubMachine) {
+    var output = HubOutput()
+    keyChange?.begin(&machine, into: &output)
   }
 
   // MARK: Sending

@@ -16,12 +16,15 @@ package enum Capability {
   /// Reads the form of a writer that names its user (§5.2). A hub with keys refuses a hello without it.
   package static let users = "users"
 
+  /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.6).
+  package static let keys = "keys"
+
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-37b39924"
+  package static let draft = "draft-89e67655"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -60,6 +60,7 @@ extension HubMachine {
       endpoints: user.hasFanout ? hub.configuration.endpoints : [],
       capabilities: Capability.all)
     hub.send(.welcome(welcome), to: id, &output)
+    hub.sendKeys(to: id, &output)
   }
 
   /// Why a hello begins no session and ends none; nil: it may.

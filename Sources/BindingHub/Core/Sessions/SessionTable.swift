@@ -31,11 +31,14 @@ struct SessionCapabilities {
   let reportsEarlier: Bool
   /// Whether it is told its rights in each model.
   let learnsRights: Bool
+  /// Whether it is told the hub's keys.
+  let learnsKeys: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
     reportsEarlier = names.contains(Capability.recovery)
     learnsRights = names.contains(Capability.rights)
+    learnsKeys = names.contains(Capability.keys)
   }
 }
 
