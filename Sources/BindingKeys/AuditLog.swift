@@ -32,6 +32,8 @@ package final class AuditLog: Sendable {
     case rightsRefused(problem: String)
     /// Somebody asked for something without the right to it.
     case denied(String)
+    /// A limit of a name has held so many times by now.
+    case limited(name: String, limit: String, most: Int, times: Int64)
   }
 
   private struct State {
@@ -146,6 +148,10 @@ extension AuditLog.Event {
     case .rights(let isChanged): return line("rights", .init("changed", .bool(isChanged)))
     case .rightsRefused(let problem): return line("rightsRefused", text("problem", problem))
     case .denied(let text): return line("denied", .init("text", .string(text)))
+    case .limited(let name, let limit, let most, let times):
+      return line(
+        "limited", text("name", name), text("limit", limit), .init("most", .integer(Int64(most))),
+        .init("times", .integer(times)))
     }
   }
 }

@@ -8,7 +8,9 @@ import CZMQGuard
 /// see the connection end when a message exceeds a bound. A guard also closes new connections when hardly any file
 /// descriptors are left, where libzmq would end the process.
 ///
-/// The context must have one I/O thread. CURVE encryption hides part boundaries: there a part looks like a message.
+/// One I/O thread must accept the connections of an endpoint and serve them: a context of one, or
+/// ``SocketOption/ioThread(_:)`` before the bind. CURVE encryption hides part boundaries: there a part looks like a
+/// message.
 /// Safe on any thread; must outlive the sockets that were bound under it.
 package final class MessageGuard: Sendable {
   /// Nil if all guards are in use; then nothing is guarded.

@@ -37,6 +37,8 @@ package enum SocketOption: Equatable, Sendable {
   /// Connections that may wait to be accepted.
   case backlog(connections: Int)
   case ipv6(Bool)
+  /// The connections of the next bind are served by this I/O thread of the context, counted from 0, and no other.
+  case ioThread(Int)
   /// The next bind accepts encrypted connections only, from those who know the public key to this secret one.
   case encryptedServer(SecretKey)
   /// Connections are encrypted, to the owner of that public key only, and prove to have this pair.
@@ -78,6 +80,7 @@ extension SocketOption {
     case .xpubVerbose(let on): [.flag(ZMQ_XPUB_VERBOSE, on, "ZMQ_XPUB_VERBOSE")]
     case .backlog(let connections): [.int32(ZMQ_BACKLOG, connections, "ZMQ_BACKLOG")]
     case .ipv6(let on): [.flag(ZMQ_IPV6, on, "ZMQ_IPV6")]
+    case .ioThread(let number): [.int64(ZMQ_AFFINITY, 1 << Int64(number), "ZMQ_AFFINITY")]
     case .encryptedServer(let secret):
       [
         .flag(ZMQ_CURVE_SERVER, true, "ZMQ_CURVE_SERVER"),

@@ -83,6 +83,10 @@ struct Status: ParsableCommand {
             + "\(plain(field.value, "declared")); the model's description says \(plain(field.value, "described"))")
       }
     }
+    for name in report["limited"]?.elements ?? [] {
+      let held = (name.members ?? []).filter { $0.name != "name" }.map { "\($0.name) \($0.value.plain) times" }
+      lines.append("\(plain(name, "name")) has reached its limit of \(held.joined(separator: ", of "))")
+    }
     if case .object(let counters)? = report["counters"] {
       let nonzero = counters.filter { if case .integer(let count) = $0.value { count != 0 } else { false } }
       lines.append("counters  " + nonzero.map { "\($0.name) \($0.value.plain)" }.joined(separator: "  "))

@@ -104,6 +104,8 @@ package struct FaultProfile: Sendable {
 
   /// Whether users have different rights, which change meanwhile.
   package var hasRights = false
+  /// Whether some of them may write only little.
+  package var hasLimits = false
 
   /// Creates a profile without faults.
   package init() {}

@@ -44,6 +44,8 @@ struct RightsTable {
   struct User {
     var models: [Rights]
     var hasFanout: Bool
+    /// What its name may write; nil: as much as any.
+    var limits: Limits?
     /// By model: whether this user once lacked a right, or the right to read.
     var wasDenied: [Bool]
     var wasUnreadable: [Bool]
@@ -54,6 +56,12 @@ struct RightsTable {
         if !rights.mayRead { wasUnreadable[model] = true }
       }
     }
+  }
+
+  /// How much one user may write.
+  struct Limits: Equatable {
+    var writesPerSecond: Int
+    var bytesPerSecond: Int
   }
 
   private(set) var users: [User]
@@ -82,6 +90,19 @@ struct RightsTable {
     let user = 1 + chance.below(users.count - 1)
     if chance.perMille(200) { users[user].hasFanout.toggle() }
     draw(user, chance.below(limited), &chance)
+  }
+
+  /// Limits what some users may write; the stranger is left as it is.
+  mutating func drawLimits(_ chance: inout Chance) {
+    for user in 0..<stranger where chance.perMille(500) { drawLimits(of: user, &chance) }
+  }
+
+  /// Gives some user other limits.
+  mutating func changeLimits(_ chance: inout Chance) { drawLimits(of: chance.below(stranger), &chance) }
+
+  private mutating func drawLimits(of user: Int, _ chance: inout Chance) {
+    users[user].limits = Limits(
+      writesPerSecond: 2 + chance.below(4), bytesPerSecond: chance.perMille(700) ? 1_000_000 : 200 + chance.below(300))
   }
 
   /// Takes all rights on a model from a user.
@@ -131,6 +152,11 @@ struct RightsTable {
       }
       policy.roles["r\(index)"] = AccessRole(patterns, fanout: user.hasFanout, recover: index == 0)
       policy.names["u\(index)"] = ["r\(index)"]
+      if let limits = user.limits {
+        policy.limits["r\(index)"] = [
+          .writesPerSecond: limits.writesPerSecond, .bytesPerSecond: limits.bytesPerSecond,
+        ]
+      }
     }
     return policy
   }

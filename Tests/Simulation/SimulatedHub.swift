@@ -202,7 +202,8 @@ final class SimulatedHub: SimulationPart {
   /// Puts the present rights in force, and ends the connections whose users have others now.
   func applyRights() throws(Violation) {
     guard isThere, let policy = context.rights?.policy else { return }
-    for connection in machine?.apply(policy) ?? [] {
+    try invariants.observe(.rightsChange)
+    for connection in machine?.apply(policy, time: time) ?? [] {
       counts[.connectionEndedForRights] += 1
       machine?.expel(connection, time: time, into: &output)
       guard let peer = network.peer(on: connection) else { continue }

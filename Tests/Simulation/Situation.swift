@@ -48,6 +48,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case hubPause = "hub paused for longer than its heartbeats"
   case lostBatch = "stored batch lost with the end of the log"
   case retryLater = "proposal to be retried later"
+  case limited = "proposal held back by a limit of its name"
   case retriedAsTooMany = "proposal to be retried, too many unacknowledged"
   case repeated = "duplicate proposal"
   case repeatAnswered = "duplicate proposal answered with its stored outcome"

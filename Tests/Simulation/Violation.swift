@@ -56,6 +56,8 @@ package struct Violation: Error, CustomStringConvertible {
     case readingRight = "right to read"
     /// Nobody changes a field without the right to it (§15.4).
     case writingRight = "right to write"
+    /// A name writes no more than its limit, nobody else is held back by it, and what is held back is told so (§15.6).
+    case limit = "limit of a name"
   }
 
   /// The rule that was violated.

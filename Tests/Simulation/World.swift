@@ -27,13 +27,16 @@ package final class World: SimulationPart {
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
     var attackChance = Chance(seed: seed ^ 0x11A2_5EED)
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
+    var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
+      drawn.drawLimits(from: &limitChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
+    if drawn.hasLimits { context.rights?.drawLimits(&limitChance) }
     invariants = Invariants(context)
     network = SimulatedNetwork(context, isolationChance: Chance(seed: seed ^ 0x0F06_5EED))
     hub = SimulatedHub(context, invariants, network)
@@ -161,7 +164,7 @@ package final class World: SimulationPart {
 
   /// Whether a feature needs more time to end than a history without it.
   private var needsMoreTime: Bool {
-    if profile.hasOwner, isAnyUnacknowledged { return true }
+    if profile.hasOwner || profile.hasLimits, isAnyUnacknowledged { return true }
     guard let ephemeral = invariants.ephemeral, hub.isThere else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.hasFieldsOfAbsent(network.peers)

@@ -16,6 +16,7 @@ struct HubContext {
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
   var access = AccessControl()
+  var usages = UsageTable()
   var models = ModelTable()
   var sessions: SessionTable
 

@@ -230,6 +230,7 @@ extension HubMachine {
     hub.models.remove(index)
     for writer in model.writers.records { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
     if let maker = model.members.maker { hub.sessions.identities[maker]?.made -= 1 }
+    model.members.makerUsage?.models -= 1
     publisher.forget(index)
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     presence.forget(index)

@@ -53,11 +53,14 @@ package struct HubMachine {
   /// Whether `identify` was called for a connection, and it is not forgotten.
   package func isIdentified(_ connection: ConnectionID) -> Bool { hub.access.isKnown(connection) }
 
-  /// Puts another policy in force; nil: everybody may do everything. What is sent from now on goes by it.
+  /// Puts another policy in force; nil: everybody may do everything. What is sent from now on goes by it, and each
+  /// name's limits. Other limits alone end no connection.
+  /// - Parameter time: the present; nil: that of the last tick.
   /// - Returns: the connections whose rights have changed; the caller ends them with `expel`, and their publish
   ///   connections, so that their peers come back with what they may now.
-  package mutating func apply(_ policy: AccessPolicy?) -> [ConnectionID] {
+  package mutating func apply(_ policy: AccessPolicy?, time: HubTime? = nil) -> [ConnectionID] {
     hub.models.apply(policy)
+    hub.usages.apply(policy, at: time?.monotonic ?? hub.lastTick)
     return hub.access.apply(policy)
   }
 

@@ -99,6 +99,7 @@ struct StatusReporter {
       .init("heartbeat", .integer(Int64(clamping: heartbeat))), .init("sessions", .array(sessionList)),
       .init("models", .array(Array(modelList))), .init("counters", hub.counters.json),
       .init("gate", transport.json), .init("store", store.json), .init("disagreements", disagreements.json(hub)),
+      .init("limited", .array(hub.usages.limited.prefix(1_000).map(\.json))),
     ])
   }
 

@@ -28,6 +28,7 @@ final class Admissions: Sendable {
     /// Why the file could not be read last time; the members of the time before stay.
     var problem: String?
     var refused: UInt64 = 0
+    var refusedSites = RefusedSites()
     /// Whether the hub's own tests of its endpoints are over.
     var isOpen = false
     /// nil: everybody who may connect may do everything.
@@ -89,7 +90,10 @@ final class Admissions: Sendable {
   func decide(_ request: AuthenticationRequest) -> Admission {
     refresh()
     let (user, reason) = user(of: request)
-    guard let user else { return refuse(request, because: reason) }
+    guard let user else {
+      if case .key = request.credentials { charge(request.address) }
+      return refuse(request, because: reason)
+    }
     let publishes = Domain(rawValue: request.domain)?.publishes ?? false
     if let reason = exclusion(of: user, fromPublished: publishes) { return refuse(request, because: reason) }
     return .admitted(user: "\(user)")
@@ -128,6 +132,18 @@ final class Admissions: Sendable {
     return .refused
   }
 
+  /// A stranger's key was refused. The hub's own tests are not charged.
+  private func charge(_ address: String) {
+    guard let site = NetworkPrefix(address) else { return }
+    let now = UInt64(monotonicMilliseconds())
+    state.withLock { if $0.isOpen { $0.refusedSites.charge(site, at: now) } }
+  }
+
+  /// Whether a connection from this site may begin its handshake now.
+  func mayArrive(from site: NetworkPrefix, at now: UInt64) -> Bool {
+    state.withLock { $0.refusedSites.mayPass(site, at: now) }
+  }
+
   /// The number of connections refused.
   var refused: UInt64 { state.withLock { $0.refused } }
 
@@ -154,6 +170,14 @@ final class Admissions: Sendable {
 
   /// The rights in force; nil: everybody who may connect may do everything.
   var policy: AccessPolicy? { state.withLock { $0.policy } }
+
+  /// Who a user is to its limits, and how many connections it may have; nil: as many as it likes.
+  func connectionLimit(of user: HubUser) -> (principal: HubPrincipal, name: String, most: Int)? {
+    // Who holds an invitation has no name yet.
+    let principal = principal(of: user) ?? .named("\(user)", role: nil)
+    guard let name = principal.name, let limits = AccessPolicy.limits(of: principal, by: policy) else { return nil }
+    return (principal, name, limits[.connections])
+  }
 
   /// Who a user is to the policy; nil: nobody any more.
   func principal(of user: HubUser) -> HubPrincipal? {
@@ -206,6 +230,16 @@ final class Admissions: Sendable {
   /// Why the file of rights cannot be used.
   private struct AccessProblem: Error, CustomStringConvertible {
     let description: String
+  }
+
+  /// Writes down what the machine denied or limited.
+  func record(_ notice: HubNotice) {
+    switch notice {
+    case .denied(let text): audit.record(.denied(text))
+    case .limited(let name, let kind, let limit, let times):
+      audit.record(.limited(name: name, limit: kind.rawValue, most: limit, times: Int64(clamping: times)))
+    default: break
+    }
   }
 
   /// Writes down that a connection was ended.

@@ -255,7 +255,7 @@ final class HubLoop {
     }
     for notice in output.notices {
       log.report(notice)
-      if case .denied(let text) = notice { transport.admissions?.audit.record(.denied(text)) }
+      transport.admissions?.record(notice)
     }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()

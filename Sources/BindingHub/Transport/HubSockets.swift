@@ -32,8 +32,9 @@ struct HubSockets: ~Copyable {
 
   /// - Parameter security: what tcp is protected with; nil: everybody may connect.
   init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
-    // One I/O thread: the guards require it.
-    let context = try Context(ioThreads: 1, maximumSockets: 16)
+    // With keys, handshakes have an I/O thread of their own: ipc never waits for a stranger's. Each endpoint has one
+    // thread, as the guards require.
+    let context = try Context(ioThreads: security == nil ? 1 : 2, maximumSockets: 16)
     let authenticator = try (security?.admissions).map { admissions throws(ZeroMQError) in
       try Authenticator(in: context) { admissions.decide($0) }
     }
@@ -137,12 +138,12 @@ struct HubSockets: ~Copyable {
       switch address.transport {
       case .ipc:
         // The kernel names the user: without a domain a client could name any.
-        try router.set([.unencrypted, .authenticationDomain(Admissions.Domain.local.rawValue)])
-        try xpub.set([.unencrypted, .authenticationDomain(Admissions.Domain.localPublish.rawValue)])
+        try router.set([.unencrypted, .ioThread(0), .authenticationDomain(Admissions.Domain.local.rawValue)])
+        try xpub.set([.unencrypted, .ioThread(0), .authenticationDomain(Admissions.Domain.localPublish.rawValue)])
       case .tcp:
         let encrypted = SocketOption.encryptedServer(security.keys.secretKey)
-        try router.set([encrypted, .authenticationDomain(Admissions.Domain.request.rawValue)])
-        try xpub.set([encrypted, .authenticationDomain(Admissions.Domain.publish.rawValue)])
+        try router.set([encrypted, .ioThread(1), .authenticationDomain(Admissions.Domain.request.rawValue)])
+        try xpub.set([encrypted, .ioThread(1), .authenticationDomain(Admissions.Domain.publish.rawValue)])
       }
     } catch {
       throw .cannotListen(address: address.description, problem: "\(error)")

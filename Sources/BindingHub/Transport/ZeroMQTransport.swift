@@ -6,17 +6,17 @@ import ZeroMQ
 /// thread only, so its properties are `@exclusivity(unchecked)`: run-time checks would cost a part of every
 /// message.
 final class ZeroMQTransport {
-  @exclusivity(unchecked) private var quota: ConnectionQuota
+  @exclusivity(unchecked) var quota: ConnectionQuota
   @exclusivity(unchecked) private(set) var sockets: HubSockets
-  @exclusivity(unchecked) private var connections: RequestConnections
-  @exclusivity(unchecked) private var subscribers: Subscribers
+  @exclusivity(unchecked) var connections: RequestConnections
+  @exclusivity(unchecked) var subscribers: Subscribers
   /// Who may connect; nil: everybody who reaches the sockets.
   let admissions: Admissions?
   @exclusivity(unchecked) private var revocations: UInt64 = 0
   /// When the members are looked at again, on the monotonic clock.
   @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
   @exclusivity(unchecked) private var routing = RoutingID.random()
-  @exclusivity(unchecked) private var message = Message()
+  @exclusivity(unchecked) private(set) var message = Message()
   @exclusivity(unchecked) private(set) var counters = TransportCounters()
   /// Whether the last drain stopped at a limit, so that messages may be left in the sockets.
   @exclusivity(unchecked) private(set) var mayHaveMore = false
@@ -42,7 +42,7 @@ final class ZeroMQTransport {
     sockets = try HubSockets(limits, security)
     // A session has two connections; some more come and go, or ask for the status.
     quota = try ConnectionQuota(
-      request: sockets.router, publish: sockets.xpub, wanted: 2 * limits.maxSessions + 256)
+      request: sockets.router, publish: sockets.xpub, wanted: 2 * limits.maxSessions + 256, admissions)
   }
 
   /// The most connections kept.
@@ -63,8 +63,9 @@ final class ZeroMQTransport {
   /// one is answered in the same drain.
   func drain(_ machine: inout HubMachine, after poller: borrowing Poller, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
-    quota.look(after: poller)
+    quota.look(after: poller, at: time.monotonic)
     counters.refusedConnections = quota.refused + sockets.refusedConnections
+    counters.limitedAddresses = quota.limitedAddresses
     counters.cutMessages = sockets.cutConnections
     if let admissions { counters.refusedKeys = admissions.refused }
     drainSubscriptions(&machine, time: time, into: &output)
@@ -77,12 +78,12 @@ final class ZeroMQTransport {
         bytes += message.byteCount
         if connections.areMany { connections.forgetSilent(machine) }
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions, &machine) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine, time, &output) { continue }
         machine.receive(message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.severalFrames):
         counters.rejectedMessages += 1
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions, &machine) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine, time, &output) { continue }
         machine.refuseFrames(beginningWith: message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.routingIDTooLong): counters.rejectedMessages += 1
       case .nothing, nil: return
@@ -105,10 +106,14 @@ final class ZeroMQTransport {
       let descriptor = message.sourceFileDescriptor
       if let admissions, verb == 1 {
         // Its connection is among those that have opened by now.
-        quota.drain()
-        guard subscribers.identify(message, admissions, quota) else {
+        quota.drain(at: time.monotonic)
+        switch subscribers.identify(message, admissions, quota) {
+        case .refused:
           counters.rejectedMessages += 1
           continue
+        case .known: break
+        case .new(let user):
+          if let descriptor { makeRoom(forSubscriber: user, descriptor, admissions, &machine, time, &output) }
         }
       }
       if verb == 1 {
@@ -125,9 +130,10 @@ final class ZeroMQTransport {
   /// Whether the message that has just been received is for the machine. The holder of an invitation may enrol, and
   /// nothing else; who has been revoked meanwhile, nothing at all.
   private func mayPass(
-    _ connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine
+    _ connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine, _ time: HubTime,
+    _ output: inout HubOutput
   ) -> Bool {
-    guard let user = user(of: connection, admissions) else {
+    guard let user = user(of: connection, admissions, &machine, time, &output) else {
       counters.rejectedMessages += 1
       return false
     }
@@ -152,7 +158,10 @@ final class ZeroMQTransport {
   /// the next that asks for it, and the system its file descriptor; so each message is asked for its user, and another
   /// user's connection is ended.
   /// - Returns: nil: nobody who may.
-  private func user(of connection: ConnectionID, _ admissions: Admissions) -> ConnectionUser? {
+  private func user(
+    of connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine, _ time: HubTime,
+    _ output: inout HubOutput
+  ) -> ConnectionUser? {
     let known = connections.users[connection]
     if let known, known.sent(message) { return known }
     guard let user = ConnectionUser(of: message) else { return nil }
@@ -160,6 +169,7 @@ final class ZeroMQTransport {
       user.cut()
       return nil
     }
+    guard makeRoom(for: user, connection, admissions, &machine, time, &output) else { return nil }
     connections.identify(connection, as: user)
     return user
   }
@@ -177,8 +187,8 @@ final class ZeroMQTransport {
     guard areRightsChanged || revocations != self.revocations else { return }
     self.revocations = revocations
     var ended = Set(connections.users.lazy.filter { !admissions.isEntitled($0.value.user) }.map(\.key))
-    if areRightsChanged { ended.formUnion(machine.apply(admissions.policy)) }
-    quota.drain()
+    if areRightsChanged { ended.formUnion(machine.apply(admissions.policy, time: time)) }
+    quota.drain(at: time.monotonic)
     for connection in ended.sorted() {
       if let user = connections.users[connection] {
         admissions.recordEnd(of: user.user)

@@ -7,8 +7,9 @@
    docs/design/decisions/2026-11-22-a-message-is-bounded-before-it-is-collected.md.
 
    A guard limits the parts and bytes of one message. It applies to every connection that libzmq accepts on a listener
-   opened between czmq_guard_begin and czmq_guard_end, on the thread that called them. The context must have one I/O
-   thread. Linux only: elsewhere czmq_guard_end always returns 0. All functions may be called from any thread. */
+   opened between czmq_guard_begin and czmq_guard_end, on the thread that called them. The I/O thread that accepts a
+   connection must also serve it: a context has one, or the socket's affinity names one. Linux only: elsewhere
+   czmq_guard_end always returns 0. All functions may be called from any thread. */
 
 /* Makes a guard. Returns its number, or -1 when all are in use. */
 int czmq_guard_open(uint32_t max_parts, uint64_t max_bytes);

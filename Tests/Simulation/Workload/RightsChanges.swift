@@ -22,6 +22,11 @@ final class RightsChanges: SimulationPart {
     defer { awaitChange() }
     if hub.isRunning, context.rightsChance.perMille(300) { return try pry() }
     guard hub.isRunning || !hub.isThere else { return }
+    if profile.hasLimits, context.rightsChance.perMille(200) {
+      context.rights?.changeLimits(&context.rightsChance)
+      record("limits change")
+      return try hub.applyRights()
+    }
     counts[.rightsChanged] += 1
     if context.rightsChance.perMille(500), let (user, model) = writer() {
       context.rights?.takeAway(model, from: user)

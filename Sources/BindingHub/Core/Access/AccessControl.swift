@@ -25,6 +25,9 @@ struct AccessControl {
 
   func isKnown(_ connection: ConnectionID) -> Bool { users[connection] != nil }
 
+  /// Who is at the other end of a connection; nil: nobody has said, or it is within the hub's process.
+  func principal(of connection: ConnectionID) -> HubPrincipal? { users.isEmpty ? nil : users[connection]?.principal }
+
   /// Whose a connection is and the roles that count, for people; nil: nobody has said, or it is the hub's own.
   func user(of connection: ConnectionID) -> (name: String, roles: [String])? {
     guard let user = users[connection], let name = user.principal.name else { return nil }

@@ -28,9 +28,15 @@ extension HubMachine {
       presence.awaitReturn(of: tag, after: earlier, &hub)
       end(earlier, time, forgetting: false, releasing: false, &output)
     }
-    if var limit = sessionLimit(reachedOn: connection) {
-      // How many others there are is not for everybody.
-      if !user.isUnlimited { limit = "the hub has no room for another session" }
+    let usage = hub.usage(of: connection, time)
+    if var limit = sessionLimit(reachedOn: connection) ?? usage?.refusal(.sessions, present: usage?.sessions ?? 0) {
+      if let usage, sessionLimit(reachedOn: connection) == nil {
+        hub.limited(usage, .sessions, time, &output)
+        limit += ". Close some, or raise sessions in access.json"
+      } else if !user.isUnlimited {
+        // How many others there are is not for everybody.
+        limit = "the hub has no room for another session"
+      }
       hub.counters.sessionsRefused += 1
       presence.release(tag, &hub, time)
       hub.error(.tooManySessions, limit, id, connection, &output)
@@ -45,7 +51,8 @@ extension HubMachine {
         id: id, identity: Origin(tag: tag, name: hello.identity.name, user: name), connection: connection,
         subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
-        capabilities: SessionCapabilities(hello.capabilities)))
+        capabilities: SessionCapabilities(hello.capabilities), usage: usage))
+    if let subscriber { hub.sessions.identify(subscriber, as: usage) }
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()
@@ -210,16 +217,22 @@ extension HubMachine {
         }
         hub.sessions.earlySubscribers[id] = subscriber
       } else {
+        hub.sessions.identify(subscriber, as: hub.sessions[id]?.usage)
         for topic in hub.sessions[id].map({ Array($0.joins.keys) }) ?? [] { touchIfWaiting(topic) }
       }
     case .model(let model):
-      guard hub.sessions.subscribers[subscriber] != nil else { return }
-      guard (hub.sessions.subscribers[subscriber]?.topics.count ?? 0) < hub.configuration.limits.maxTopics + 16 else {
+      guard let record = hub.sessions.subscribers[subscriber] else { return }
+      if let usage = record.usage, usage.refusal(.subscriptions, present: usage.subscriptions) != nil {
+        hub.limited(usage, .subscriptions, time, &output)
+        output.cut.append(subscriber)
+        return
+      }
+      guard record.topics.count < hub.configuration.limits.maxTopics + 16 else {
         hub.counters.topicsRefused += 1
         output.cut.append(subscriber)
         return
       }
-      hub.sessions.subscribers[subscriber]?.topics.insert(model)
+      hub.sessions.subscribe(subscriber, to: model)
       touchIfWaiting(model)
     case .heartbeat, nil: break
     }
@@ -234,8 +247,8 @@ extension HubMachine {
       hub.sessions.earlySubscribers[id] = nil
       hub.sessions.with(id) { if $0.subscriber == subscriber { $0.subscriber = nil } }
       hub.sessions.subscribers[subscriber]?.sessions.remove(id)
-      if hub.sessions.subscribers[subscriber]?.sessions.isEmpty == true { hub.sessions.subscribers[subscriber] = nil }
-    case .model(let model): hub.sessions.subscribers[subscriber]?.topics.remove(model)
+      if hub.sessions.subscribers[subscriber]?.sessions.isEmpty == true { hub.sessions.forget(subscriber) }
+    case .model(let model): hub.sessions.unsubscribe(subscriber, from: model)
     case .heartbeat, nil: break
     }
   }

@@ -40,7 +40,8 @@ extension HubMachine {
 
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: holding it across the change below would copy all joins each time.
-    guard let (identity, connection) = hub.sessions.with(session, { ($0.identity, $0.connection) }) else { return }
+    guard let (identity, connection, usage) = hub.sessions.with(session, { ($0.identity, $0.connection, $0.usage) })
+    else { return }
     let user = hub.access.rights(of: connection)
     // Before anything is looked up: what exists and what does not are refused alike.
     guard user.mayRead(join.name) else {
@@ -53,8 +54,13 @@ extension HubMachine {
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
         index = known
+      } else if let usage, let limit = usage.refusal(.models, present: usage.models) {
+        hub.counters.modelsRefused += 1
+        hub.limited(usage, .models, time, &output)
+        let text = "\(join.name): \(limit). Delete unused models, and leave them"
+        return hub.error(.overLimit, text, session, connection, isFatal: false, &output)
       } else {
-        index = try makeModel(join.name, for: identity.tag)
+        index = try makeModel(join.name, for: identity.tag, usage)
       }
     } catch {
       hub.counters.modelsRefused += 1
@@ -102,7 +108,7 @@ extension HubMachine {
 
   /// Makes the model that a join names.
   /// - Throws: `Refusal` when the hub has no room for one more.
-  private mutating func makeModel(_ id: String, for maker: Tag) throws(Refusal) -> Int {
+  private mutating func makeModel(_ id: String, for maker: Tag, _ usage: NameUsage?) throws(Refusal) -> Int {
     let stored = Names.storedModel(of: id)
     let storedIndex = hub.models.index(named: stored)
     // An ephemeral model may need its stored model made too.
@@ -114,11 +120,11 @@ extension HubMachine {
         "there are \(present) models; maxModels is \(limit). Delete unused models, and leave them")
     }
     let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
-    let made = hub.sessions.identities[maker]?.made ?? 0
+    let made = usage?.models ?? hub.sessions.identities[maker]?.made ?? 0
     guard made < share || limit < HubMachine.fewModels else {
       throw Refusal(
         .modelFull,
-        "this peer has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
+        "\(usage.map { PrintedText.escaped($0.name) } ?? "this peer") has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
       )
     }
     guard hub.models.hasTopics else { throw Refusal(.modelFull, "all topics are used. Restart the hub") }
@@ -126,6 +132,8 @@ extension HubMachine {
     if Names.isEphemeral(id) { index = presence.makeModel(id, of: index, &hub) }
     hub.models[index].members.maker = maker
     hub.sessions.identities[maker]?.made += 1
+    hub.models[index].members.makerUsage = usage
+    usage?.models += 1
     return index
   }
 

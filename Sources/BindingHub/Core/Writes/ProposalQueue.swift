@@ -15,11 +15,16 @@ struct ProposalQueue {
     _ time: HubTime, _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = hub.sessions.with(session) {
-      (origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat)
+      (
+        origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat,
+        usage: $0.usage
+      )
     }
-    guard let (origin, connection, before, seatBefore) = speaker else { return }
+    guard let (origin, connection, before, seatBefore, usage) = speaker else { return }
     let limit = hub.configuration.limits.maxUnacknowledged
     var proposals = proposals
+    let admitted = usage?.admit(proposals.remaining, bytes: frame.count, at: time.monotonic) ?? .max
+    let sentBack = hub.sendBack(usage, proposals.remaining, admitted, frame.count, time, &output)
     var index = -1
     var copy: [UInt8]?
     var unacknowledged = before
@@ -38,6 +43,10 @@ struct ProposalQueue {
       else {
         hub.error(
           .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+        continue
+      }
+      if index >= admitted {
+        hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: sentBack, session)
         continue
       }
       hub.models.touch(model)
