@@ -128,4 +128,39 @@ guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: 
         "let user = hub.access.rights(of: connection)",
         "if Mutant.isOn(.adminUnchecked) { return true }",
     ),
+    Place(
+        _CORE + "Limits/NameUsage.swift", "func admit", "before",
+        "guard bytes.isPositive else { return 0 }",
+        "if Mutant.isOn(.limitNobody) { return count }",
+    ),
+    Place(
+        _CORE + "Limits/UsageTable.swift", "func usage", "before",
+        "if let known = usages[name] {",
+        "if Mutant.isOn(.limitOthers), let other = usages.values.min(by: { $0.name < $1.name }) { return other }",
+    ),
+    Place(
+        _CORE + "Writes/ProposalQueue.swift", "func receive", "instead of",
+        "case .waits: unacknowledged += 1",
+        """
+case .waits:
+  unacknowledged += 1
+  if Mutant.isOn(.forgetRefused), case .refused? = log.batch.pending.decisions.last?.outcome {
+    _ = usage?.admit(-1, bytes: 0, at: time.monotonic)
+  }
+""",
+    ),
+    Place(
+        _CORE + "Writes/ProposalQueue.swift", "func receive", "instead of",
+        "hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: pause, session)",
+        """
+if Mutant.isOn(.dropLimited) { continue }
+hub.retryLater(
+  proposals.topic, proposals.number, .rateLimited, pause: Mutant.isOn(.endlessPause) ? 3_600_000 : pause, session)
+""",
+    ),
+    Place(
+        _CORE + "Limits/UsageTable.swift", "func apply", "before",
+        "for usage in usages.values {",
+        "if Mutant.isOn(.keepLimits) { return }",
+    ),
 ]

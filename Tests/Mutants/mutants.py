@@ -88,6 +88,12 @@ MUTANTS = {
     "adminUnchecked": "§15.4 everybody gets the status",
     "anyConnectionMay": "§15.4 a connection whose user is unknown may do everything",
     "keepUnread": "§15.4 a peer keeps what it may not read any more",
+    "limitNobody": "§15.6 a name may write as much as it likes",
+    "limitOthers": "§15.6 one name is charged for what another writes",
+    "forgetRefused": "§15.6 refused writes are not charged",
+    "dropLimited": "§15.6 a write that is held back is not answered",
+    "endlessPause": "§15.6 a write that is held back is to be sent again in an hour",
+    "keepLimits": "§15.6 a name that is there keeps the limits of before",
     "waitWithoutRight": "§15.4 writes to a model that may not be read wait for ever",
     "refuseSent": "§15.4 a write that was sent ends as refused when the right to read ends",
 }

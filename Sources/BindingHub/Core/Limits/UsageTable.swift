@@ -47,15 +47,17 @@ extension HubContext {
     usages.usage(of: access.principal(of: connection), at: time.monotonic)
   }
 
-  /// Records that only so many of a message's proposals are handled.
-  /// - Returns: the pause after which the others are to be sent again.
-  mutating func sendBack(
-    _ usage: NameUsage?, _ count: Int, _ admitted: Int, _ bytes: Int, _ time: HubTime, _ output: inout HubOutput
-  ) -> UInt32 {
-    guard let usage, admitted < count else { return 0 }
-    limited(usage, usage.rateReached, times: count - admitted, time, &output)
-    return usage.pause(
-      of: count - admitted, bytes: bytes / count * (count - admitted), at: time.monotonic)
+  /// Charges a message of proposals to the name that sent it.
+  /// - Returns: how many of them are handled, and the pause after which the others are to be sent again.
+  mutating func admit(
+    _ count: Int, bytes size: Int, _ usage: NameUsage?, _ time: HubTime, _ output: inout HubOutput
+  ) -> (admitted: Int, pause: UInt32) {
+    guard let usage else { return (.max, 0) }
+    let admitted = usage.admit(count, bytes: size, at: time.monotonic)
+    let left = count - admitted
+    guard left > 0 else { return (count, 0) }
+    limited(usage, usage.rateReached, times: left, time, &output)
+    return (admitted, usage.pause(of: left, bytes: size / count * left, at: time.monotonic))
   }
 
   /// Counts that a limit of a name has held, and tells the log now and then.
@@ -120,8 +122,8 @@ extension HubMachine {
     let limit = hub.usages.usage(of: user, at: time.monotonic)?.limits[.connections] ?? 0
     hub.error(
       .tooManySessions,
-      "\(name) has \(limit) connections, all of them alive, and its limit is \(limit). Close some, or raise connections "
-        + "in access.json", PeerHeader.session(ofFrame: frame), connection, &output)
+      "\(name) has \(limit) connections, all of them alive, and its limit is \(limit). Close some, or raise "
+        + "connections in access.json", PeerHeader.session(ofFrame: frame), connection, &output)
   }
 }
 

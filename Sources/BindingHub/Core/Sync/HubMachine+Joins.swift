@@ -122,9 +122,10 @@ extension HubMachine {
     let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
     let made = usage?.models ?? hub.sessions.identities[maker]?.made ?? 0
     guard made < share || limit < HubMachine.fewModels else {
+      let who = usage.map { PrintedText.escaped($0.name) } ?? "this peer"
       throw Refusal(
         .modelFull,
-        "\(usage.map { PrintedText.escaped($0.name) } ?? "this peer") has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
+        "\(who) has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
       )
     }
     guard hub.models.hasTopics else { throw Refusal(.modelFull, "all topics are used. Restart the hub") }

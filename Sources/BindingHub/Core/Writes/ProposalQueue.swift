@@ -15,17 +15,12 @@ struct ProposalQueue {
     _ time: HubTime, _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = hub.sessions.with(session) {
-      (
-        origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat,
-        usage: $0.usage
-      )
+      ($0.identity, $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat, $0.usage)
     }
     guard let (origin, connection, before, seatBefore, usage) = speaker else { return }
     let limit = hub.configuration.limits.maxUnacknowledged
-    var proposals = proposals
-    let admitted = usage?.admit(proposals.remaining, bytes: frame.count, at: time.monotonic) ?? .max
-    let sentBack = hub.sendBack(usage, proposals.remaining, admitted, frame.count, time, &output)
-    var index = -1
+    var (proposals, index) = (proposals, -1)
+    let (admitted, pause) = hub.admit(proposals.remaining, bytes: frame.count, usage, time, &output)
     var copy: [UInt8]?
     var unacknowledged = before
     // Most frames name one model, and most sessions write to one model for long.
@@ -46,7 +41,7 @@ struct ProposalQueue {
         continue
       }
       if index >= admitted {
-        hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: sentBack, session)
+        hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: pause, session)
         continue
       }
       hub.models.touch(model)
