@@ -22,7 +22,7 @@ final class RightsChanges: SimulationPart {
     defer { awaitChange() }
     if hub.isRunning, context.rightsChance.perMille(300) { return try pry() }
     guard hub.isRunning || !hub.isThere else { return }
-    if profile.hasLimits, context.rightsChance.perMille(200) {
+    if profile.hasLimits, context.rightsChance.perMille(400) {
       context.rights?.changeLimits(&context.rightsChance)
       record("limits change")
       return try hub.applyRights()
