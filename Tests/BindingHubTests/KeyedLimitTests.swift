@@ -82,16 +82,30 @@ struct KeyedLimitTests {
   @Test("while all connections of a name are alive a new one is refused with the limit and the cure, and ends")
   func allAlive() throws {
     let key = try hub.member("ann")
+    let end = Date(timeIntervalSinceNow: 60)
+    // A machine so busy that living peers seem silent proves nothing: then another try.
+    while try !isRefused(with: key), Date() < end {}
+    #expect(Date() < end)
+  }
+
+  /// - Returns: whether a fourth connection was refused; false if the others had no time to show that they are alive.
+  private func isRefused(with key: KeyPair) throws -> Bool {
     let alive = try (0..<3).map { _ in try Caller(hub.tcp, hub.options(key)) }
-    for caller in alive { try caller.hello() }
+    for caller in alive { try caller.hello(subscribing: false) }
     let late = try Caller(hub.tcp, hub.options(key))
+    try #require(try late.dealer.wait(for: .writable, timeoutMilliseconds: 20_000))
+    let begin = Date()
     for caller in alive { try beat(caller) }
-    try late.send(.hello(Hello(identity: Identity(secret: .random(), name: "late"), capabilities: [Capability.users])))
-    guard case .error(let error) = try late.next() else { throw Silence() }
+    let identity = Identity(secret: .random(), name: "late")
+    try late.send(.hello(Hello(identity: identity, capabilities: [Capability.users])))
+    let answer = try late.next()
+    guard Date() < begin + 0.4 else { return false }
+    guard case .error(let error) = answer else { throw Silence() }
     #expect(error.code == .tooManySessions)
     #expect(error.text.hasPrefix("ann has 3 connections, all of them alive, and its limit is 3. Close some"))
     try wait(beating: alive) { try late.isCut() }
     for caller in alive { #expect(try !caller.isCut()) }
+    return true
   }
 
   @Test("a name past its writes is told to wait, the log and the status name it, and another name is not held back")
