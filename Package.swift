@@ -180,7 +180,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
-      swiftSettings: strict),
+      exclude: ["QRVectors"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
       dependencies: [
