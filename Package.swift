@@ -28,10 +28,15 @@ let package = Package(
     .executable(name: "bindhub", targets: ["bindhub"]),
     .executable(name: "bindpeer", targets: ["bindpeer"]),
   ],
+  traits: [
+    .trait(name: "WebTLS", description: "Pages over https by the gateway itself. It builds BoringSSL."),
+    .default(enabledTraits: ["WebTLS"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -77,6 +82,7 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
       ],
       exclude: ["Pages"],
       swiftSettings: strict),
@@ -166,7 +172,11 @@ let package = Package(
       name: "BindingWebTests",
       dependencies: [
         "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
       ],
+      exclude: ["Certificates"],
       swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),

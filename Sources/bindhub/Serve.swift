@@ -52,7 +52,7 @@ struct Serve: ParsableCommand {
   @Flag(
     name: .long,
     help: """
-      Allow other machines to connect to tcp:// and --web without keys. Nothing is encrypted; any client may read and \
+      Allow other machines to connect to tcp:// without keys, and to --web without encryption. Any client may read and \
       write.
       """)
   var insecure = false
@@ -107,7 +107,12 @@ struct Serve: ParsableCommand {
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
     let keys = configuration.keys.map(HubKeys.init(in:))
-    signals.forward(to: ending, log) { _ = try? keys?.requestAccess() }
+    let pages = Held<WebGateway?>(nil)
+    signals.forward(to: ending, log) {
+      _ = try? keys?.requestAccess()
+      // Its log tells the outcome.
+      try? pages.withLock { $0 }?.reloadCertificate()
+    }
     if insecure, keysChoice.keys.haveAccess {
       log.warning(
         "the rights do not count", metadata: ["file": "\(keysChoice.keys.accessPath)", "because": "--insecure"])
@@ -117,6 +122,7 @@ struct Serve: ParsableCommand {
       let hub = try Hub(configuration: configuration, logger: log)
       try hub.start()
       let gateway = Serve.serve(hub, web, log)
+      pages.withLock { $0 = gateway }
       announce(hub, gateway)
       ending.follow(hub)
       if exitsWithStandardInput { ending.followStandardInput() }

@@ -10,7 +10,7 @@ from tree import Finding, Tree
 
 LIBC = {"Glibc", "Musl", "Darwin"}
 SYSTEM = LIBC | {"Dispatch", "Foundation", "FoundationEssentials", "Observation", "Synchronization"}
-NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"}
+NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOWebSocket"}
 COMMAND_LINE = LIBC | {"ArgumentParser", "Dispatch", "Foundation", "Logging"}
 
 # Imports point downward only. A new target is entered here first.

@@ -1,28 +1,46 @@
 import NIOCore
 import NIOHTTP1
 
-/// Decides which requests are allowed: `Host` and `Origin` must be the gateway's own, and the request must carry
-/// its token or a session.
+/// Decides which requests are allowed: `Host` and `Origin` must be the gateway's own or named, and the request must
+/// carry its token or a session.
 ///
 /// The `Host` check stops pages of another site that points its name at this machine, the `Origin` check stops
 /// pages that open a WebSocket to it, and the token or session stops other accounts of this machine.
 struct AccessControl: Sendable {
-  /// `HOST:PORT`.
+  /// `HOST:PORT`, where the gateway listens.
   let address: String
   let port: Int
   /// Nil: any client that can connect has access.
   let key: WebKey?
+  /// The reverse proxies whose headers are believed.
+  let proxies: [WebProxy]
+  private let origins: [WebOrigin]
+  let tls: ServerTLS?
+  /// Whether only the proxies and this machine may connect: what others sent would cross the network unencrypted.
+  private let isForProxiesOnly: Bool
+  private let host: String
+  /// The names of this gateway, as a browser writes them in `Host`.
   private let hosts: Set<String>
 
-  init(address: WebAddress, port: Int, key: WebKey?) {
-    self.address = "\(address.host):\(port)"
+  init(_ configuration: WebGateway.Configuration, port: Int, key: WebKey?, tls: ServerTLS?) {
+    host = configuration.address.host
+    address = "\(host):\(port)"
     self.port = port
     self.key = key
-    let names = [address.host, "127.0.0.1", "localhost", "[::1]"] + (key.map { [$0.hostName] } ?? [])
-    hosts = Set(names.map { "\($0):\(port)" } + (port == 80 ? names : []))
+    self.tls = tls
+    (proxies, origins) = (configuration.proxies, configuration.origins)
+    isForProxiesOnly = !configuration.address.isLoopback && tls == nil && !configuration.isInsecureAllowed
+    let names = [host, "127.0.0.1", "localhost", "[::1]"] + (key.map { [$0.hostName] } ?? [])
+    hosts = Set(names.map { WebOrigin.authority("\($0):\(port)", isSecure: tls != nil) })
   }
 
-  var url: String { WebEntry.url(address, key) }
+  /// The origin to open: the first that was named, else the address, under a name that the certificate has.
+  var origin: String {
+    if let named = origins.first { return "\(named)" }
+    return "\(WebOrigin(isSecure: tls != nil, host: tls?.printedHost(for: host) ?? host, port: port))"
+  }
+
+  var url: String { WebEntry.url(origin, key) }
 
   var cookieName: String { "bindbus-session-\(port)" }
 
@@ -30,27 +48,41 @@ struct AccessControl: Sendable {
   /// over their WebSocket, which other sites cannot open.
   func cookie(_ key: WebKey, host: String, now: Int64) -> String {
     "\(cookieName)=\(key.session(host: host, now: now)); Max-Age=\(WebKey.sessionSeconds); "
-      + "HttpOnly; SameSite=Lax; Path=/"
+      + (isSecure(host: host) ? "Secure; " : "") + "HttpOnly; SameSite=Lax; Path=/"
   }
 
   // MARK: Host and origin
 
+  /// Whether a connection from this address may ask anything.
+  func admits(_ remote: SocketAddress?) -> Bool {
+    guard isForProxiesOnly else { return true }
+    guard let remote = NumericAddress(remote) else { return false }
+    return remote.isLoopback || proxies.contains { $0.contains(remote) }
+  }
+
   /// - Parameter local: the local address of the connection, which also counts as the gateway's own: a gateway that
   ///   listens on all interfaces is reached by addresses that are not configured. A foreign host name never equals
   ///   such an address.
-  func isOurs(host: String, local: SocketAddress?) -> Bool {
-    let host = host.lowercased()
-    return hosts.contains(host) || host == AccessControl.host(of: local)
+  func isOurs(host: String, local: String?) -> Bool {
+    let authority = WebOrigin.authority(host, isSecure: tls != nil)
+    return hosts.contains(authority) || named(host) != nil
+      || authority == local.map { WebOrigin.authority($0, isSecure: tls != nil) }
+      || tls?.covers(authority, port: port) ?? false
   }
 
-  func isOurs(origin: String, local: SocketAddress?) -> Bool {
-    let scheme = "http://"
-    return origin.lowercased().hasPrefix(scheme) && isOurs(host: String(origin.dropFirst(scheme.count)), local: local)
+  func isOurs(origin: String, local: String?) -> Bool {
+    guard let shown = try? WebOrigin(origin), !origin.hasSuffix("/") else { return false }
+    return isOurs(host: shown.authority, local: local) && shown.isSecure == isSecure(host: shown.authority)
   }
 
-  private static func host(of address: SocketAddress?) -> String? {
-    guard let ip = address?.ipAddress, let port = address?.port else { return nil }
-    return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+  /// The scheme by which a browser reaches the gateway as this host.
+  func scheme(host: String) -> String { isSecure(host: host) ? "https" : "http" }
+
+  private func isSecure(host: String) -> Bool { named(host)?.isSecure ?? (tls != nil) }
+
+  /// The origin with this host that was named.
+  private func named(_ host: String) -> WebOrigin? {
+    origins.first { $0.authority == WebOrigin.authority(host, isSecure: $0.isSecure) }
   }
 
   // MARK: Token and session

@@ -11,13 +11,14 @@ struct RequestRouter {
   let questions: HubQuestions
 
   /// Answers, immediately or when the disk or the hub has answered; always on the event loop.
-  func answer(_ head: HTTPRequestHead, at local: SocketAddress?, _ respond: @escaping (Answer) -> Void) {
+  func answer(_ arrival: Arrival, _ respond: @escaping (Answer) -> Void) {
+    let head = arrival.head
     let respond = { [self] (answer: Answer) in
       var answer = answer
       if let renewal = renewal(for: head) { answer.headers.append(renewal) }
       respond(answer)
     }
-    switch look(at: head, local) {
+    switch look(at: arrival) {
     case .failure(let refused): respond(refused.answer)
     case .success(.page(let name)):
       respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? RequestRouter.nothing(for: head))
@@ -26,7 +27,7 @@ struct RequestRouter {
       var answer = Answer.plainText(.movedPermanently, "Moved to /pages/.")
       answer.headers.append(("Location", "/pages/"))
       respond(answer)
-    case .success(.socket): respond(noSocket(head, local))
+    case .success(.socket): respond(noSocket(arrival))
     case .success(.health): respond(.plainText(.ok, "ok"))
     case .success(.readiness):
       respond(
@@ -39,12 +40,13 @@ struct RequestRouter {
   }
 
   /// Whether to open a WebSocket for this request; if not, it is answered like any other.
-  func opensSocket(_ head: HTTPRequestHead, at local: SocketAddress?) -> Bool {
+  func opensSocket(_ arrival: Arrival) -> Bool {
+    let head = arrival.head
     // Only an answer may use up a code.
-    guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: head, local), head.method == .GET else {
+    guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: arrival), head.method == .GET else {
       return false
     }
-    return isFromHere(head, local) && head.headers["sec-websocket-key"].first?.utf8.count == 24
+    return isFromHere(arrival) && head.headers["sec-websocket-key"].first?.utf8.count == 24
   }
 
   // MARK: Access and routes
@@ -53,18 +55,26 @@ struct RequestRouter {
     let answer: Answer
   }
 
-  private func look(at head: HTTPRequestHead, _ local: SocketAddress?) -> Result<Route, RefusalError> {
+  private func look(at arrival: Arrival) -> Result<Route, RefusalError> {
+    let head = arrival.head
     func refuse(_ answer: Answer) -> Result<Route, RefusalError> { .failure(RefusalError(answer: answer)) }
     let hosts = head.headers["host"]
     guard hosts.count == 1, let target = Target(head.uri) else {
       return refuse(
         .closing(.badRequest, "Request a path, such as GET /, with exactly one 'Host' header.", .badRequest))
     }
-    guard access.isOurs(host: hosts[0], local: local) else {
+    guard access.isOurs(host: hosts[0], local: arrival.local) else {
       return refuse(
         .closing(
-          .misdirectedRequest, "This gateway does not serve '\(hosts[0])'. Its address is \(access.address).",
-          .foreignHost))
+          .misdirectedRequest,
+          "This gateway does not serve '\(hosts[0])'. Its address is \(access.origin). If a reverse proxy shows it "
+            + "under another, start the hub with that:  --web-origin https://NAME", .foreignHost))
+    }
+    if let scheme = arrival.scheme, scheme != access.scheme(host: hosts[0]) {
+      return refuse(
+        .closing(
+          .misdirectedRequest,
+          "The reverse proxy says that the browser came by \(scheme); the address is \(access.origin).", .otherScheme))
     }
     guard head.method == .GET || head.method == .HEAD else {
       var answer = Answer.closing(.methodNotAllowed, "Only GET and HEAD are supported.", .otherMethod)
@@ -152,15 +162,16 @@ struct RequestRouter {
   // MARK: Sockets
 
   /// Every page in a browser states its origin; a program may omit it if it sends the token itself.
-  private func isFromHere(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Bool {
-    let origins = head.headers["origin"]
+  private func isFromHere(_ arrival: Arrival) -> Bool {
+    let origins = arrival.head.headers["origin"]
     return origins.isEmpty
-      ? access.showsBearer(head.headers) : origins.count == 1 && access.isOurs(origin: origins[0], local: local)
+      ? access.showsBearer(arrival.head.headers)
+      : origins.count == 1 && access.isOurs(origin: origins[0], local: arrival.local)
   }
 
   /// Why a request for a WebSocket did not open one.
-  private func noSocket(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Answer {
-    guard isFromHere(head, local) else {
+  private func noSocket(_ arrival: Arrival) -> Answer {
+    guard isFromHere(arrival) else {
       return .closing(
         .forbidden, "Only pages of this gateway may open its WebSocket; a program sends 'Authorization: Bearer TOKEN'.",
         .foreignOrigin)

@@ -72,13 +72,17 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
   func admitConnection(_ channel: any Channel) -> Bool {
     if let oldest = connections.removeOldestStranger(of: configuration.limits.strangers) {
       counters.count(.tooManyStrangers)
-      oldest.close(promise: nil)
+      ServerPair.cut(oldest)
     }
     counters.connections += 1
     connections.add(channel)
     guard connections.count > configuration.limits.connections else { return true }
     counters.count(.tooManyConnections)
     return false
+  }
+
+  func noteRefusal(_ refusal: WebRefusal, of client: NumericAddress?) {
+    log.debug("refused a request", metadata: ["client": "\(client.map { "\($0)" } ?? "?")", "reason": "\(refusal)"])
   }
 
   // MARK: Pages

@@ -148,6 +148,8 @@ function showFacts() {
   if (!link.welcome) return
   const { hub: name, durability, epoch } = link.welcome
   const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
+  // A browser counts as secure what came by https, or from its own machine.
+  if (!isSecureContext) facts.push(['Connection', 'not encrypted', 'Others on the network can read and change it'])
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
