@@ -83,14 +83,14 @@ import NIOCore
     }
   }
 #else
-  /// This build has no TLS: there is no such pair.
-  enum ServerPair: Sendable {
+  /// This build has no TLS: there is never such a pair.
+  struct ServerPair: Sendable {
+    let names: [String]
+    let term: CertificateTerm
+
     init(_ files: WebCertificate) throws(WebError) { throw .noTLS }
 
-    var names: [String] { switch self {} }
-    var term: CertificateTerm { switch self {} }
-
-    func add(to pipeline: ChannelPipeline.SynchronousOperations) throws { switch self {} }
+    func add(to pipeline: ChannelPipeline.SynchronousOperations) throws { throw WebError.noTLS }
 
     static func isHandshake(_ error: any Error) -> Bool { false }
 
