@@ -103,6 +103,7 @@ struct Access: ParsableCommand {
       for right in AccessRole.Right.allCases { explain(right, parts[0], parts.count > 1 ? parts[1] : nil, roles) }
       for (flag, path) in [
         ("fanout", \AccessRole.fanout), ("recover", \AccessRole.recover), ("admin", \AccessRole.admin),
+        ("gateway", \AccessRole.gateway),
       ] {
         let by = roles.filter { $0.1[keyPath: path] }.map(\.0)
         print("\(flag)  \(by.isEmpty ? "no" : "yes, by " + by.joined(separator: ", "))")

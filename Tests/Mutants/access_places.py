@@ -21,19 +21,19 @@ if !user.rights(on: join.name).isBelieved, !Mutant.isOn(.believeReaders) {
     ),
     Place(
         _CORE + "Sync/PrefixAnnouncer.swift", "func announce", "instead of",
-        "let user = hub.access.rights(of: connection)",
-        "let user = Mutant.isOn(.announceUnread) ? .all : hub.access.rights(of: connection)",
+        "let user = hub.access.rights(in: share.session, on: connection)",
+        "let user = Mutant.isOn(.announceUnread) ? .all : hub.access.rights(in: share.session, on: connection)",
     ),
     Place(
         _CORE + "Sync/PrefixAnnouncer.swift", "func announceFirstCommit", "instead of",
         """
-guard let session = hub.sessions[id], hub.access.rights(of: session.connection).mayRead(model.id) else {
+guard let session = hub.sessions[id], hub.access.rights(of: session).mayRead(model.id) else {
   continue
 }
 """,
         """
 guard let session = hub.sessions[id],
-  Mutant.isOn(.announceFirstUnread) || hub.access.rights(of: session.connection).mayRead(model.id)
+  Mutant.isOn(.announceFirstUnread) || hub.access.rights(of: session).mayRead(model.id)
 else {
   continue
 }
@@ -73,13 +73,43 @@ let cannotSubscribe =
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "endpoints: user.hasFanout ? hub.configuration.endpoints : [],",
-        "endpoints: user.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
+        "endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],",
+        "endpoints: carrier.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "let name = hub.access.user(of: connection)?.name",
-        "let name = Mutant.isOn(.forgetUser) ? nil : hub.access.user(of: connection)?.name",
+        "let name = represented?.name ?? hub.access.user(of: connection)?.name",
+        """
+let carrierName = Mutant.isOn(.forgetUser) ? nil : hub.access.user(of: connection)?.name
+let name = Mutant.isOn(.nameCarrier) ? carrierName : represented?.name ?? carrierName
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "if let represented { hub.access.represent(represented, in: id, through: connection) }",
+        """
+if let represented, !Mutant.isOn(.ignoreRepresented) {
+  hub.access.represent(represented, in: id, through: connection)
+}
+""",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func representation", "instead of",
+        "guard isGateway(connection) else {",
+        "guard isGateway(connection) || Mutant.isOn(.anyGateway) else {",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func rights", "before",
+        "return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: rights(of: connection))",
+        """
+if Mutant.isOn(.carrierRights) { return rights(of: connection) }
+if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, role: somebody.role)) }
+""",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func apply", "before",
+        "let rights = rights(of: user.representation, through: user.connection)",
+        "if Mutant.isOn(.keepRepresented) { continue }",
     ),
     Place(
         _CORE + "Access/UserRights.swift", "var patterns", "instead of",
@@ -125,7 +155,7 @@ guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: 
     ),
     Place(
         _CORE + "HubMachine.swift", "func isAdmin", "before",
-        "let user = hub.access.rights(of: connection)",
+        "let user = hub.access.rights(in: header.session, on: connection)",
         "if Mutant.isOn(.adminUnchecked) { return true }",
     ),
 ]

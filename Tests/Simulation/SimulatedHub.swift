@@ -60,6 +60,7 @@ final class SimulatedHub: SimulationPart {
     let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
     var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
     _ = machine.apply(context.rights?.policy)
+    machine.apply(context.rights?.members)
     for model in store.models {
       do {
         try machine.restore(try store.load(model))
@@ -182,11 +183,26 @@ final class SimulatedHub: SimulationPart {
 
   /// Reads a frame; what follows from it happens when the hub settles.
   func receive(_ frame: [UInt8], on connection: ConnectionID) {
-    if let rights = context.rights, let user = user(on: connection), machine?.isIdentified(connection) == false {
-      machine?.identify(connection, as: rights.principal(of: user))
-      users[connection] = user
+    var frame = frame
+    if let rights = context.rights, let user = user(on: connection) {
+      if machine?.isIdentified(connection) == false {
+        machine?.identify(connection, as: rights.principal(of: user))
+        users[connection] = user
+      }
+      if let somebody = rights.representation(of: user) { frame = SimulatedHub.passedOn(frame, for: somebody) }
     }
     frame.withUnsafeBytes { machine?.receive($0, on: connection, time: time, into: &output) }
+  }
+
+  /// A frame as a gateway passes it on: a hello names for whom it is.
+  private static func passedOn(_ frame: [UInt8], for somebody: Representation) -> [UInt8] {
+    frame.withUnsafeBytes { bytes in
+      var reader = WireReader(bytes)
+      guard let header = try? PeerHeader(from: &reader), header.kind == .hello, var hello = try? Hello(from: &reader)
+      else { return frame }
+      hello.capabilities.append(somebody.text)
+      return PeerMessage.hello(hello).encode(session: header.session, start: header.start)
+    }
   }
 
   func closed(_ connection: ConnectionID) { machine?.closed(connection, time: time, into: &output) }

@@ -88,7 +88,7 @@ package struct AccessFileError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension AccessRole {
-  private static let flags = ["fanout", "recover", "admin"]
+  private static let flags = ["fanout", "recover", "admin", "gateway"]
 
   fileprivate init(_ json: JSON, at place: String) throws(AccessFileError) {
     let members = try Members(of: json, at: place, known: Right.allCases.map(\.rawValue) + AccessRole.flags)
@@ -109,7 +109,8 @@ extension AccessRole {
       flags[name] = flag
     }
     self.init(
-      patterns, fanout: flags["fanout"] ?? false, recover: flags["recover"] ?? false, admin: flags["admin"] ?? false)
+      patterns, fanout: flags["fanout"] ?? false, recover: flags["recover"] ?? false, admin: flags["admin"] ?? false,
+      gateway: flags["gateway"] ?? false)
   }
 
   private static func pattern(

@@ -42,10 +42,12 @@ struct HubContext {
   }
 
   /// Finds a session's seat in a model.
-  mutating func seat(of origin: Origin, _ connection: ConnectionID, in model: Int) -> Seat {
+  mutating func seat(
+    of origin: Origin, in session: SessionID, _ connection: ConnectionID, in model: Int
+  ) -> Seat {
     Seat(
       model: model, writer: writer(origin, in: model), seating: models[model].members.seating,
-      limitation: access.limitation(of: connection, in: models[model].id))
+      limitation: access.limitation(in: session, on: connection, of: models[model].id))
   }
 
   /// Undoes a model's decisions that are neither stored nor reported.

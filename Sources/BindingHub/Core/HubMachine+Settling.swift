@@ -5,6 +5,7 @@ extension HubMachine {
   /// Ends a drain. Puts one batch of decisions per model into `output.batches`, and sends the answers that need no
   /// store.
   package mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+    endRepresented(time, &output)
     if !proposals.sequencer.declared.isEmpty {
       reporter.disagreements.record(proposals.sequencer.declared, &output)
       proposals.sequencer.declared.removeAll()

@@ -61,6 +61,10 @@ package struct HubMachine {
     return hub.access.apply(policy)
   }
 
+  /// Lets gateways speak for these members from now on, and for nobody else; nil: for nobody. Sessions that speak for
+  /// another end with the drain, before it decides anything.
+  package mutating func apply(_ members: HubMembers?) { hub.access.apply(members) }
+
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
@@ -217,7 +221,7 @@ package struct HubMachine {
 
   /// Refuses what tells of all models to those without the right to it.
   private mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
-    let user = hub.access.rights(of: connection)
+    let user = hub.access.rights(in: header.session, on: connection)
     guard !user.isUnlimited, !user.isAdmin else { return true }
     hub.deny("\(user.words) lacks the right admin", header.session, connection, &output)
     return false

@@ -68,7 +68,7 @@ struct StatusReporter {
   /// The status that `bindhub status` shows. A test pins the names.
   func json(heartbeat: UInt64, _ hub: HubContext, _ time: HubTime) -> JSON {
     let sessionList = hub.sessions.inOrder.map { session in
-      let user = hub.access.user(of: session.connection).map { user in
+      let user = hub.access.user(of: session).map { user in
         [
           JSON.Member("user", .string(user.name)),
           JSON.Member("roles", .array(user.roles.sorted().map { .string($0) })),

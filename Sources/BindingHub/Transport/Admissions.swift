@@ -25,6 +25,8 @@ final class Admissions: Sendable {
     var file: MembersFile
     /// Grows whenever somebody may no longer connect.
     var revocations: UInt64 = 0
+    /// Grows with each change of the file.
+    var changes: UInt64 = 0
     /// Why the file could not be read last time; the members of the time before stay.
     var problem: String?
     var refused: UInt64 = 0
@@ -56,6 +58,7 @@ final class Admissions: Sendable {
         && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
       if !areAllLeft || members.kicks != before.kicks { revocations += 1 }
       audit.record(from: before, to: members)
+      changes += 1
       return value
     }
   }
@@ -211,6 +214,30 @@ final class Admissions: Sendable {
   /// Writes down that a connection was ended.
   func recordEnd(of user: HubUser) {
     audit.record(.ended(user: principal(of: user)?.name ?? "\(user)"))
+  }
+
+  // MARK: Members
+
+  /// Whom gateways may speak for.
+  struct MembersView: Hashable {
+    fileprivate var changes: UInt64
+    fileprivate var kicked: Set<String>
+  }
+
+  /// Whom gateways may speak for.
+  /// - Parameter view: what the caller knows, and what it knows from now on.
+  /// - Returns: nil if the caller knows them.
+  func members(otherThan view: inout MembersView?) -> HubMembers? {
+    state.withLock { state in
+      let members = state.file.members
+      let kicked = Set(members.kicks.filter { $0.value.counts(at: Admissions.now) }.keys)
+      let present = MembersView(changes: state.changes, kicked: kicked)
+      guard present != view else { return nil }
+      view = present
+      var all = HubMembers()
+      for key in members.keys.values { all.add(key.name, role: key.role) }
+      return all.without(kicked)
+    }
   }
 
   // MARK: Enrolment

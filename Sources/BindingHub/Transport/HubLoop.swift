@@ -121,7 +121,10 @@ final class HubLoop {
       let time = HubLoop.time
       if poller.isReadable(wakeups) {
         mailbox.wakeup.clear()
-        for message in mailbox.takeMessages() where !clients.receive(message, &machine, time: time, into: &output) {
+        let messages = mailbox.takeMessages()
+        // A gateway may speak for somebody who has been admitted a moment ago.
+        if messages.contains(where: \.isHello) { transport.tellMembers(&machine) }
+        for message in messages where !clients.receive(message, &machine, time: time, into: &output) {
           isStopping = true
         }
       }

@@ -15,6 +15,7 @@ final class ZeroMQTransport {
   @exclusivity(unchecked) private var revocations: UInt64 = 0
   /// When the members are looked at again, on the monotonic clock.
   @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
+  @exclusivity(unchecked) private var membersView: Admissions.MembersView?
   @exclusivity(unchecked) private var routing = RoutingID.random()
   @exclusivity(unchecked) private var message = Message()
   @exclusivity(unchecked) private(set) var counters = TransportCounters()
@@ -164,6 +165,13 @@ final class ZeroMQTransport {
     return user
   }
 
+  /// Tells the machine for whom gateways may speak, as the file says now.
+  func tellMembers(_ machine: inout HubMachine) {
+    guard let admissions else { return }
+    admissions.refresh()
+    if let members = admissions.members(otherThan: &membersView) { machine.apply(members) }
+  }
+
   /// Ends the connections of those who are members no longer, or whose rights have changed. In this order nothing
   /// that is decided from now on reaches them: the authenticator has the new members and rights, the machine has the
   /// rights, then every connection that was admitted before is known, and of those each must prove to be another
@@ -174,6 +182,7 @@ final class ZeroMQTransport {
     membersDueAt = time.monotonic + ZeroMQTransport.membersMilliseconds
     let revocations = admissions.refresh()
     let areRightsChanged = admissions.reloadPolicy()
+    if let members = admissions.members(otherThan: &membersView) { machine.apply(members) }
     guard areRightsChanged || revocations != self.revocations else { return }
     self.revocations = revocations
     var ended = Set(connections.users.lazy.filter { !admissions.isEntitled($0.value.user) }.map(\.key))

@@ -16,6 +16,12 @@ package enum Capability {
   /// Reads the form of a writer that names its user (§5.2). A hub with keys refuses a hello without it.
   package static let users = "users"
 
+  /// Takes sessions for somebody else (§15.6): in the welcome of such a session. The hello of one names
+  /// `Representation.text`.
+  package static let representing = "for"
+  /// The member that a session is for has the right `admin`: in the welcome of such a session.
+  package static let administering = "admin"
+
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
   package static let draft = "draft-37b39924"

@@ -54,7 +54,9 @@ final class RightsChanges: SimulationPart {
       try hub.settle()
     }
     let start = hub.start
-    try send(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
+    // Some claim to speak for the user who may do everything.
+    let claim = context.rightsChance.perMille(300) ? [Representation(name: "u0").text] : []
+    try send(.hello(Hello(identity: identity, capabilities: Capability.all + claim)), start: 0)
     let joins = modelNames.enumerated().map {
       Join(request: UInt32($0), model: $1, epoch: hub.epoch - 1 << 32, version: 1_000)
     }

@@ -96,12 +96,16 @@ package struct AccessRole: Hashable, Sendable {
   package var recover: Bool
   /// To see the hub's status, and to compare replicas.
   package var admin: Bool
+  /// To speak for other members, within one's own rights.
+  package var gateway: Bool
 
   /// Makes a role.
   package init(
-    _ patterns: [Right: [AccessPattern]] = [:], fanout: Bool = false, recover: Bool = false, admin: Bool = false
+    _ patterns: [Right: [AccessPattern]] = [:], fanout: Bool = false, recover: Bool = false, admin: Bool = false,
+    gateway: Bool = false
   ) {
-    (self.patterns, self.fanout, self.recover, self.admin) = (patterns, fanout, recover, admin)
+    (self.patterns, self.fanout, self.recover) = (patterns, fanout, recover)
+    (self.admin, self.gateway) = (admin, gateway)
   }
 
   /// Whether it allows something on a model; for a right by field, on any of its fields.

@@ -9,8 +9,17 @@ extension HubMachine {
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
-    let user = hub.access.rights(of: connection)
-    let name = hub.access.user(of: connection)?.name
+    let represented: Representation?
+    do throws(Refusal) {
+      represented = try hub.access.representation(in: hello.capabilities, on: connection)
+    } catch {
+      hub.access.deny(error.text)
+      hub.error(.notPermitted, error.text, id, connection, &output)
+      return
+    }
+    let carrier = hub.access.rights(of: connection)
+    let user = represented.map { hub.access.rights(of: $0, through: connection) } ?? carrier
+    let name = represented?.name ?? hub.access.user(of: connection)?.name
     if let (code, text) = refusal(of: hello, id, namesUser: name != nil) {
       hub.error(code, text, id, connection, &output)
       return
@@ -46,6 +55,7 @@ extension HubMachine {
         subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
         capabilities: SessionCapabilities(hello.capabilities)))
+    if let represented { hub.access.represent(represented, in: id, through: connection) }
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()
@@ -57,9 +67,26 @@ extension HubMachine {
       durability: hub.configuration.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
-      endpoints: user.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: Capability.all)
+      endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
+      capabilities: Capability.all + (represented == nil ? [] : HubMachine.capabilities(representing: user)))
     hub.send(.welcome(welcome), to: id, &output)
+  }
+
+  /// What the welcome of a session says that speaks for somebody: that the hub knows it, and what pages show by it.
+  private static func capabilities(representing user: UserRights) -> [String] {
+    [Capability.representing] + (user.isUnlimited || user.isAdmin ? [Capability.administering] : [])
+  }
+
+  /// Ends the sessions that speak for somebody who is a member no longer, or may do something else now. Nothing that
+  /// is decided from now on reaches them.
+  mutating func endRepresented(_ time: HubTime, _ output: inout HubOutput) {
+    for id in hub.access.takeEnded() {
+      guard let session = hub.sessions[id] else { continue }
+      hub.error(
+        .notPermitted, "\(session.identity.user ?? "") may not go on in this session; say hello again", id,
+        session.connection, &output)
+      end(id, time, forgetting: false, &output)
+    }
   }
 
   /// Why a hello begins no session and ends none; nil: it may.
@@ -107,11 +134,11 @@ extension HubMachine {
     if hub.sessions.count >= all {
       return "\(hub.sessions.count) sessions are open; maxSessions is \(all). Close some"
     }
-    let isInProcess = connection >= HubMachine.firstInProcessConnection
-    let most = isInProcess ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
+    let isGateway = hub.access.isGateway(connection)
+    let most = isGateway ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
     let here = hub.sessions.byConnection[connection]?.count ?? 0
     guard here >= most else { return nil }
-    let name = isInProcess ? "maxInProcessSessions" : "maxConnectionSessions"
+    let name = isGateway ? "maxInProcessSessions" : "maxConnectionSessions"
     return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
   }
 
@@ -121,6 +148,7 @@ extension HubMachine {
     _ id: SessionID, _ time: HubTime, forgetting: Bool = true, releasing: Bool = true, _ output: inout HubOutput
   ) {
     guard let session = hub.sessions.remove(id) else { return }
+    hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }

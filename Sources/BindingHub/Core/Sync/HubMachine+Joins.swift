@@ -41,7 +41,7 @@ extension HubMachine {
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: holding it across the change below would copy all joins each time.
     guard let (identity, connection) = hub.sessions.with(session, { ($0.identity, $0.connection) }) else { return }
-    let user = hub.access.rights(of: connection)
+    let user = hub.access.rights(in: session, on: connection)
     // Before anything is looked up: what exists and what does not are refused alike.
     guard user.mayRead(join.name) else {
       hub.counters.modelsRefused += 1
@@ -75,7 +75,8 @@ extension HubMachine {
     }
     // Past `maxTopics` a session is served on its request connection.
     let isPastTopics = present == nil && count >= hub.configuration.limits.maxTopics
-    let isRouted = isPastTopics || model.permit == nil || !user.hasFanout
+    // What is published reaches a gateway's connection, whoever it speaks for.
+    let isRouted = isPastTopics || model.permit == nil || !hub.access.rights(of: connection).hasFanout
     let wait = isRouted ? 0 : hub.configuration.subscriptionMilliseconds
     hub.sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
@@ -235,7 +236,7 @@ extension HubMachine {
   /// Tells a session what it may do in a model, unless it may do everything.
   private func tellRights(of id: SessionID, in model: ModelLog, _ output: inout HubOutput) {
     guard let session = hub.sessions[id], session.capabilities.learnsRights else { return }
-    let user = hub.access.rights(of: session.connection)
+    let user = hub.access.rights(of: session)
     guard !user.isUnlimited, case let rights = user.rights(on: model.id), rights != .all else { return }
     hub.send(.rights(rights.message(to: id, model.topic)), to: id, &output)
   }

@@ -60,7 +60,7 @@ struct ProposalQueue {
         continue
       }
       let valid = seat.flatMap { $0.isValid(in: model, log) ? $0 : nil }
-      let present = valid ?? hub.seat(of: origin, connection, in: model)
+      let present = valid ?? hub.seat(of: origin, in: session, connection, in: model)
       seat = present
       sequencer.limitation = present.limitation
       switch decide(proposals, origin, present.writer, session, log, &hub, time) {
@@ -161,7 +161,9 @@ struct ProposalQueue {
     guard let origin = session?.identity ?? gone else { return }
     let writer = hub.writer(origin, in: index)
     // What a session that is gone wrote was denied.
-    sequencer.limitation = session.flatMap { hub.access.limitation(of: $0.connection, in: hub.models[index].id) }
+    sequencer.limitation = session.flatMap {
+      hub.access.limitation(in: $0.id, on: $0.connection, of: hub.models[index].id)
+    }
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The whole frame was parsed when it arrived.
       var reader = WireReader(bytes)
