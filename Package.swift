@@ -73,7 +73,8 @@ let package = Package(
     .target(
       name: "BindingWeb",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingProtocol", "CPages", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages",
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -165,7 +166,8 @@ let package = Package(
     .testTarget(
       name: "BindingWebTests",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingWeb", "BindingProtocol",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),

@@ -18,6 +18,9 @@ package final class AuditLog: Sendable {
     case invited(name: String, id: String)
     /// An invitation was withdrawn.
     case withdrawn(name: String, id: String)
+    /// A browser was let in, or is let in no longer.
+    case pageAdmitted(name: String, id: String, label: String, invitation: String)
+    case pageEnded(name: String, id: String)
     /// A member or local user may not connect until a time in seconds since 1970.
     case kicked(name: String, until: Int64)
     /// It may connect again before that time.
@@ -94,8 +97,22 @@ package final class AuditLog: Sendable {
     for (id, invitation) in before.invitations where now.invitations[id] == nil {
       record(.withdrawn(name: invitation.name, id: id))
     }
+    recordPages(from: before.pages, to: now.pages)
     for (name, kick) in now.kicks where before.kicks[name] != kick { record(.kicked(name: name, until: kick.until)) }
     for name in before.kicks.keys where now.kicks[name] == nil { record(.readmitted(name: name)) }
+  }
+
+  private func recordPages(from before: MemberPages, to now: MemberPages) {
+    for (id, invitation) in now.invitations where before.invitations[id] == nil {
+      record(.invited(name: invitation.name, id: id))
+    }
+    for (id, invitation) in before.invitations where now.invitations[id] == nil {
+      record(.withdrawn(name: invitation.name, id: id))
+    }
+    for (id, page) in now.sessions where before.sessions[id] == nil {
+      record(.pageAdmitted(name: page.name, id: id, label: page.label, invitation: page.invitation))
+    }
+    for (id, page) in before.sessions where now.sessions[id] == nil { record(.pageEnded(name: page.name, id: id)) }
   }
 
   /// Waits until all that was recorded is written.
@@ -136,6 +153,10 @@ extension AuditLog.Event {
     case .revoked(let name, let key): return line("revoked", text("name", name), text("key", "\(key)"))
     case .invited(let name, let id): return line("invited", text("name", name), text("id", id))
     case .withdrawn(let name, let id): return line("withdrawn", text("name", name), text("id", id))
+    case .pageAdmitted(let name, let id, let label, let invitation):
+      return line(
+        "pageAdmitted", text("name", name), text("id", id), text("label", label), text("invitation", invitation))
+    case .pageEnded(let name, let id): return line("pageEnded", text("name", name), text("id", id))
     case .kicked(let name, let until): return line("kicked", text("name", name), .init("until", .integer(until)))
     case .readmitted(let name): return line("readmitted", text("name", name))
     case .refused(let address, let key, let domain, let reason):

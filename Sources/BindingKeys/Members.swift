@@ -57,8 +57,10 @@ package struct Members: Hashable, Sendable {
   private var invitationOfKey: [PublicKey: String] = [:]
   /// Who may not connect for a time, by name.
   package private(set) var kicks: [String: Kick] = [:]
+  /// Their browsers.
+  package private(set) var pages = MemberPages()
 
-  /// The most keys and invitations together.
+  /// The most keys, browsers and invitations together.
   package static let limit = 100_000
 
   /// Nobody.
@@ -107,6 +109,7 @@ package struct Members: Hashable, Sendable {
       invitations[id] = Invitation(name: name, oneTimeKey: key, until: until, role: role)
       invitationOfKey[key] = id
     case .withdraw(let id):
+      guard !pages.withdraw(id) else { return }
       guard let invitation = invitations.removeValue(forKey: id) else { throw .noInvitation(id: id) }
       invitationOfKey[invitation.oneTimeKey] = nil
     case .admit(let name, let key, let label, let invitation, let role):
@@ -120,11 +123,26 @@ package struct Members: Hashable, Sendable {
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)
     case .kick(let name, let until):
-      guard HubUser.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
+      guard HubUser.isLocal(name) || isMember(name) else { throw .unknownName(name) }
       kicks[name] = Kick(since: record.time, until: until)
     case .readmit(let name):
       guard kicks.removeValue(forKey: name) != nil else { throw .notKicked(name) }
+    case .invitePage(let id, let invitation):
+      try Self.checkName(invitation.name)
+      if let role = invitation.role { try Self.checkName(role) }
+      guard invitations[id] == nil else { throw .duplicate(id: id) }
+      try checkRoom()
+      try pages.invite(id, invitation)
+    case .admitPage(let id, let session):
+      try checkRoom()
+      try pages.admit(id, session)
+    case .endPage(let id): try pages.end(id)
     }
+  }
+
+  /// Whether somebody has a key or a browser that is in.
+  package func isMember(_ name: String) -> Bool {
+    pages.isIn(name) || keys.values.contains { $0.name == name }
   }
 
   private mutating func use(_ id: String, for key: PublicKey, of name: String) throws(MemberError) {
@@ -136,7 +154,8 @@ package struct Members: Hashable, Sendable {
   private mutating func revoke(_ name: String) throws(MemberError) {
     let ids = invitations.filter { $0.value.name == name }
     let ended = keys.filter { $0.value.name == name }
-    guard !ids.isEmpty || !ended.isEmpty else { throw .unknownName(name) }
+    let hadPages = pages.revoke(name)
+    guard !ids.isEmpty || !ended.isEmpty || hadPages else { throw .unknownName(name) }
     for (id, invitation) in ids {
       invitations[id] = nil
       invitationOfKey[invitation.oneTimeKey] = nil
@@ -150,7 +169,7 @@ package struct Members: Hashable, Sendable {
   }
 
   private func checkRoom() throws(MemberError) {
-    guard keys.count + invitations.count < Self.limit else { throw .full(limit: Self.limit) }
+    guard keys.count + invitations.count + pages.count < Self.limit else { throw .full(limit: Self.limit) }
   }
 
   /// Checks a member's name: 1 to 64 of `A-Z a-z 0-9 . _ -`, the first a letter or a digit. So it is never one of the
@@ -178,6 +197,9 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownKey(PublicKey)
   case unknownName(String)
   case notKicked(String)
+  /// No invitation to pages can be used with a code.
+  case noPage
+  case noPageSession(id: String)
   case full(limit: Int)
 
   package var description: String {
@@ -196,7 +218,10 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
       "There is no member '\(PrintedText.escaped(name, limit: 80))'. To list them:  bindhub members"
     case .notKicked(let name):
       "'\(PrintedText.escaped(name, limit: 80))' is not kicked. To list the members:  bindhub members"
-    case .full(let limit): "There are \(limit) keys and invitations. Revoke some first"
+    case .noPage: "This address was used already, has expired or was withdrawn. Ask for another"
+    case .noPageSession(let id):
+      "No browser has the session \(PrintedText.escaped(id, limit: 80)). To list them:  bindhub members"
+    case .full(let limit): "There are \(limit) keys, browsers and invitations. Revoke some first"
     }
   }
 }

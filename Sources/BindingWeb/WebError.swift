@@ -11,6 +11,8 @@ public enum WebError: Error, Sendable, Equatable, CustomStringConvertible {
   case pages(path: String, problem: String)
   /// The file with the token cannot be used.
   case key(path: String, problem: String)
+  /// The list of the hub's members cannot be used.
+  case members(problem: String)
   /// The gateway has been started before.
   case startedBefore
 
@@ -26,6 +28,7 @@ public enum WebError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotListen(let address, let problem): "Cannot serve pages at \(address): \(problem)"
     case .pages(let path, let problem): "Cannot serve the directory of pages \(path): \(problem)"
     case .key(let path, let problem): "Cannot use the token of the pages in \(path): \(problem)"
+    case .members(let problem): problem
     case .startedBefore: "a gateway can start only once; create another one"
     }
   }

@@ -11,6 +11,10 @@ extension WebGateway {
     /// The file that stores the token for the next start and for `WebEntry`; only its owner can read it. Nil: every
     /// start makes a new token, and browsers and programs must authenticate again.
     public var keyPath: String?
+    /// The directory of the hub's keys, as in `Hub.Configuration.keys`: then browsers of its members are let in by
+    /// invitations (`bindhub invite NAME --page`), and may do what the hub's rights allow them. nil: only the hub's own
+    /// user is let in.
+    public var keys: String?
     /// Allows an address that other machines can reach, although the network traffic can be read and changed.
     public var isInsecureAllowed = false
     /// A folder of the user's own pages, served under `/pages/`; nil: none.

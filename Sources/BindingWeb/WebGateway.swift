@@ -1,3 +1,4 @@
+import BindingKeys
 public import BindingProtocol
 import Dispatch
 public import Logging
@@ -50,15 +51,17 @@ public final class WebGateway: Sendable {
     let earlier = try configuration.keyPath.flatMap { path throws(WebError) in try WebEntry.read(path) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let loop = GatewayLoop(hub: hub, configuration: configuration, log: log, on: group.next())
+    let keys = configuration.keys.map { HubKeys(in: $0) }
     do {
       let listener = try Listener.listen(configuration, loop: loop, group: group)
       let key = WebKey(token: earlier?.key.token)
       let access = AccessControl(
         address: configuration.address, port: listener.localAddress?.port ?? configuration.address.port,
-        key: configuration.isTokenAsked ? key : nil)
+        key: configuration.isTokenAsked ? key : nil, members: try members(keys, on: loop.loop))
       if let path = configuration.keyPath {
         try WebEntry(path: path, address: access.address, key: key, isOpen: !configuration.isTokenAsked).write()
       }
+      try keys?.recordPages(at: access.base)
       let questions = HubQuestions(hub: hub, on: loop.loop, timeout: configuration.limits.reportTimeout)
       let router = RequestRouter(access: access, userPages: userPages, loop: loop, questions: questions)
       loop.loop.execute { loop.start(router: router, listener: listener) }
@@ -73,6 +76,11 @@ public final class WebGateway: Sendable {
       throw Listener.failure(error, at: configuration.address)
     }
     log.info("serving pages", metadata: ["address": "\(address)"])
+  }
+
+  private func members(_ keys: HubKeys?, on loop: any EventLoop) throws -> PageSessions? {
+    guard let keys else { return nil }
+    return try PageSessions(keys, on: loop) { [log] in log.error("members' browsers stay as they were: \($0)") }
   }
 
   /// Starts the gateway, serves until its task is cancelled or the gateway is stopped, and then stops it. For a program

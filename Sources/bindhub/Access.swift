@@ -138,7 +138,9 @@ struct Access: ParsableCommand {
         return (nil, "runs the hub, or is root: may do everything unless the file names it")
       }
       let members = try? MembersFile(at: choice.keys.membersPath).members
-      let invited = members?.keys.values.first { $0.name == name && $0.role != nil }?.role
+      let invited =
+        members?.keys.values.first { $0.name == name && $0.role != nil }?.role
+        ?? members?.pages.sessions.values.first { $0.name == name && $0.role != nil }?.role
       if let invited { return ([invited], "by its invitation: \(invited)") }
       if let rest = policy.names["*"] { return (rest, "everybody who is not named: \(rest.joined(separator: ", "))") }
       return ([], "has no role")

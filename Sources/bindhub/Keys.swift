@@ -51,13 +51,16 @@ struct Keys: ParsableCommand {
   }
 }
 
-/// Makes an invitation.
+/// Makes an invitation, for a machine or for a browser.
 struct Invite: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Invite somebody to the hub: print one line for `bindpeer join` on the other machine.",
     discussion: """
       Whoever uses the line first is the member, so pass it on in confidence. It can be used once, until it expires or
       is withdrawn with `bindhub revoke`.
+
+      With --page it is an address for a browser instead. The browser that opens it stays signed in for 30 days, and
+      its pages may do what the member may. `bindhub web` prints addresses for yourself.
       """)
 
   @Argument(help: "Name of the member: letters, digits, dots, dashes and underscores.")
@@ -66,21 +69,29 @@ struct Invite: ParsableCommand {
   @Option(name: .long, help: "Role in access.json, for a name that the file does not list.")
   var role: String?
 
+  @Flag(name: .long, help: "Invite to the hub's pages: print an address for a browser.")
+  var page = false
+
   @Option(name: .customLong("for"), help: "How long the line can be used, such as 30m, 24h or 7d.")
   var lifetime = TimeSpan(seconds: 24 * 3_600)
 
   @Option(
     name: .long,
-    help: "Address by which the other machine reaches the hub: tcp://HOST:PORT. Repeatable. Default: where it listens.")
+    help: """
+      Address by which the other machine reaches the hub: tcp://HOST:PORT. Repeatable. Default: where it listens. With \
+      --page one address of the pages, http://HOST:PORT or https://….
+      """)
   var address: [String] = []
 
   @OptionGroup var choice: KeysChoice
 
   func validate() throws {
     if lifetime.milliseconds < 1_000 { throw ValidationError("--for must be at least 1s") }
+    if page, address.count > 1 { throw ValidationError("--page takes one --address") }
   }
 
   func run() throws {
+    if page { return invitePage() }
     let keys = choice.keys
     let known = keyed { () throws(KeyError) in try keys.listening() }
     var listening = HubKeys.Listening(name: known?.name ?? "hub", addresses: known?.addresses ?? [])
@@ -149,10 +160,11 @@ struct Admit: ParsableCommand {
 /// Ends a membership, a key or an invitation.
 struct Revoke: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Revoke a member with all its keys, one key, or an invitation. A running hub ends its connections.",
+    abstract: "Revoke a member with all its keys and browsers, one of them, or an invitation. A running hub ends them.",
     discussion: "The hub acts within one heartbeat. What the member has read by then, it has read.")
 
-  @Argument(help: "Name of a member, a public key, or the id of an invitation, as `bindhub members` prints them.")
+  @Argument(
+    help: "Name of a member, a public key, or the id of a browser or an invitation, as `bindhub members` prints them.")
   var target: String
 
   @OptionGroup var choice: KeysChoice
@@ -162,8 +174,10 @@ struct Revoke: ParsableCommand {
     choice.append { members throws(MemberError) in
       if let key = PublicKey(target), members.keys[key] != nil { return .revokeKey(key) }
       // A member may be called like the id of an invitation: the wider right goes first.
-      let isMember = members.keys.values.contains { $0.name == target }
+      let isMember = members.isMember(target)
       if !isMember, members.invitations[target] != nil { return .withdraw(id: target) }
+      if !isMember, members.pages.invitations[target] != nil { return .withdraw(id: target) }
+      if !isMember, members.pages.sessions[target] != nil { return .endPage(id: target) }
       return .revoke(name: target)
     }
   }

@@ -101,8 +101,9 @@ struct Serve: ParsableCommand {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
     }
-    let web = webChoice.configuration(
+    var web = webChoice.configuration(
       isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
+    web?.keys = configuration.keys
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
@@ -148,8 +149,9 @@ struct Serve: ParsableCommand {
     guard !insecure else { return nil }
     let keys = keysChoice.keys
     guard keysChoice.directory == nil else { return keys.directory }
-    // Rights count over ipc too.
-    guard keys.exist, addresses.contains(where: { $0.transport == .tcp }) || keys.haveAccess else { return nil }
+    // Rights count over ipc too, and pages are for members.
+    let isNeeded = addresses.contains { $0.transport == .tcp } || keys.haveAccess || webChoice.web != nil
+    guard keys.exist, isNeeded else { return nil }
     return keys.directory
   }
 

@@ -51,7 +51,7 @@ extension WebError {
   var exitCode: Int32 {
     switch self {
     case .noAddress, .pages: 64
-    case .key: 78
+    case .key, .members: 78
     case .addressInUse, .cannotListen: 73
     case .startedBefore: 70
     case .notLoopback: 78

@@ -31,7 +31,7 @@ ALLOWED = {
     "BindingHub": SYSTEM | {"BindingKeys", "BindingProtocol", "Logging", "ZeroMQ"},
     "BindbusTesting": SYSTEM | {"BindingHub", "BindingModel", "BindingProtocol"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
-    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
+    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
     "bindhub": COMMAND_LINE

@@ -12,9 +12,12 @@ struct AccessControl: Sendable {
   let port: Int
   /// Nil: any client that can connect has access.
   let key: WebKey?
+  /// The members' browsers; nil: the hub has no keys, and so no members.
+  let members: PageSessions?
   private let hosts: Set<String>
 
-  init(address: WebAddress, port: Int, key: WebKey?) {
+  init(address: WebAddress, port: Int, key: WebKey?, members: PageSessions? = nil) {
+    self.members = members
     self.address = "\(address.host):\(port)"
     self.port = port
     self.key = key
@@ -24,13 +27,20 @@ struct AccessControl: Sendable {
 
   var url: String { WebEntry.url(address, key) }
 
+  /// The same without path and code.
+  var base: String { "http://\(address)" }
+
   var cookieName: String { "bindbus-session-\(port)" }
 
   /// The cookie for an authenticated browser. With it a link from another site may open a page, but pages write
   /// over their WebSocket, which other sites cannot open.
   func cookie(_ key: WebKey, host: String, now: Int64) -> String {
-    "\(cookieName)=\(key.session(host: host, now: now)); Max-Age=\(WebKey.sessionSeconds); "
-      + "HttpOnly; SameSite=Lax; Path=/"
+    cookie(key.session(host: host, now: now))
+  }
+
+  /// The cookie with this session, which lasts for 30 days.
+  func cookie(_ session: String) -> String {
+    "\(cookieName)=\(session); Max-Age=\(WebKey.sessionSeconds); HttpOnly; SameSite=Lax; Path=/"
   }
 
   // MARK: Host and origin
@@ -55,10 +65,22 @@ struct AccessControl: Sendable {
 
   // MARK: Token and session
 
-  /// Whether a request carries the token or a session for this host.
-  func isKnown(_ headers: HTTPHeaders, now: Int64) -> Bool {
-    showsBearer(headers) || sessionEnd(headers, now: now) != nil
+  /// Who makes a request.
+  enum Visitor {
+    /// The hub's own user, who may do everything.
+    case owner
+    /// A member, by a browser that an invitation has let in.
+    case member(PageMember)
   }
+
+  /// Who makes a request: by the token or a session for this host, or by a member's session; nil: a stranger.
+  func visitor(_ headers: HTTPHeaders, now: Int64) -> Visitor? {
+    if showsBearer(headers) || sessionEnd(headers, now: now) != nil { return .owner }
+    guard let members else { return nil }
+    return cookies(headers).compactMap { members.member(showing: $0) }.first.map { .member($0) }
+  }
+
+  func isKnown(_ headers: HTTPHeaders, now: Int64) -> Bool { visitor(headers, now: now) != nil }
 
   /// Whether a request carries the token as a program sends it. Pages cannot set this header on a WebSocket.
   func showsBearer(_ headers: HTTPHeaders) -> Bool {
@@ -72,12 +94,16 @@ struct AccessControl: Sendable {
   /// When the browser's session expires, in seconds since 1970; nil without a valid session.
   func sessionEnd(_ headers: HTTPHeaders, now: Int64) -> Int64? {
     guard let key, let host = headers["host"].first else { return nil }
+    return cookies(headers).compactMap { key.end(ofSession: $0, host: host, now: now) }.max()
+  }
+
+  /// The values of this gateway's cookies.
+  private func cookies(_ headers: HTTPHeaders) -> [Substring] {
     let prefix = cookieName + "="
-    return headers["cookie"].lazy.flatMap { $0.split(separator: ";") }.compactMap { part in
+    return headers["cookie"].flatMap { $0.split(separator: ";") }.compactMap { part in
       let pair = part.drop { $0 == " " }
-      return pair.hasPrefix(prefix)
-        ? key.end(ofSession: pair.dropFirst(prefix.count), host: host, now: now) : nil
-    }.max()
+      return pair.hasPrefix(prefix) ? pair.dropFirst(prefix.count) : nil
+    }
   }
 
   func isToken(_ shown: some StringProtocol) -> Bool { key.map { WebKey.isSame(shown, $0.token) } ?? false }

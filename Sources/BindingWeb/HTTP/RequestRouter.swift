@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import Dispatch
 import NIOCore
@@ -33,6 +34,8 @@ struct RequestRouter {
         loop.isLive
           ? .plainText(.ok, "ok")
           : .plainText(.serviceUnavailable, "This gateway has no session with the hub yet. Try again."))
+    case .success(.invitation(let code, let isEntering)):
+      answer(invitation: code, isEntering: isEntering && head.method == .GET, head, respond)
     case .success(.status): questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
     case .success(.metrics): questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
     }
@@ -73,8 +76,19 @@ struct RequestRouter {
     }
     let route = Route(path: target.path)
     if let route, route.isOpen { return .success(route) }
-    if let key = access.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
-    guard access.isKnown(head.headers, now: WebEntry.now) else { return refuse(RequestRouter.unknown(head.headers)) }
+    if let key = access.key {
+      if let answer = entry(key, hosts[0], target) { return refuse(answer) }
+      if let code = target["code"].map({ String($0.suffix(PageSecret.digits)) }) {
+        return .success(.invitation(code: code, isEntering: target["enter"] != nil))
+      }
+    }
+    guard let visitor = access.visitor(head.headers, now: WebEntry.now) else {
+      return refuse(RequestRouter.unknown(head.headers))
+    }
+    if case .member(let member) = visitor, route?.isForOwner == true {
+      let words = "\(member.name) may see pages, not the report of the whole hub. A member with the right admin asks:"
+      return refuse(.plainText(.forbidden, words + "  bindhub status --hub NAME", .notPermitted))
+    }
     guard let route else { return refuse(RequestRouter.nothing(for: head)) }
     return .success(route)
   }
@@ -86,6 +100,8 @@ struct RequestRouter {
       // The user may have pasted a whole address instead of the code.
       let code = String(shown.suffix(WebKey.codeDigits))
       guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
+        // It may be that of an invitation, which the list of members knows.
+        if access.members != nil { return nil }
         return RequestRouter.refusal("This code was already used, or is older than five minutes.", isPage: true)
       }
       return letIn(key, host, to: target.without("code"))
@@ -101,6 +117,38 @@ struct RequestRouter {
     let cookie = access.cookie(key, host: host, now: WebEntry.now)
     answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
+  }
+
+  /// Shows whom an invitation is for, or lets the browser in. Only a person's confirmation uses it up: programs that
+  /// show a preview of an address fetch it too.
+  private func answer(
+    invitation code: String, isEntering: Bool, _ head: HTTPRequestHead, _ respond: @escaping (Answer) -> Void
+  ) {
+    guard let members = access.members else { return }
+    let refuse = {
+      respond(
+        RequestRouter.refusal(
+          "This address was used already, is too old, or was withdrawn. Ask who sent it to you for another.",
+          isPage: true))
+    }
+    guard isEntering else {
+      return members.invitation(code) { name in
+        guard let name else { return refuse() }
+        var answer = Answer(
+          status: .ok, type: "text/html; charset=utf-8",
+          body: ByteBuffer(string: InvitationPage.html(name, code: code)), headers: [Answer.notKept])
+        answer.sendsForms = true
+        respond(answer)
+      }
+    }
+    let label = BrowserName.of(userAgent: head.headers["user-agent"].first ?? "")
+    let path = Target(head.uri)?.without("code", "enter") ?? "/"
+    members.admit(code, label: label) { session in
+      guard let session else { return refuse() }
+      var answer = Answer.plainText(.seeOther, "Signed in.")
+      answer.headers += [("Location", path), ("Set-Cookie", access.cookie(session))]
+      respond(answer)
+    }
   }
 
   /// Renews a session that has less than half of its time left.

@@ -4,7 +4,7 @@ enum WebRefusal: CaseIterable {
   case tooManyConnections, tooManyStrangers, slowRequest
   // Of requests.
   case badRequest, headerTooLong, foreignHost, noToken, foreignOrigin, noHandshake, otherMethod, body, notFound
-  case fileTooLong, hubSilent
+  case fileTooLong, hubSilent, notPermitted
   // Of pages.
   case tooManyPages, unmasked, badFrame, badFragment, binary, messageTooLong, notUTF8, flood, silence, backlog
 }

@@ -1,3 +1,4 @@
+import BindingKeys
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -43,6 +44,7 @@ enum Listener {
   /// Why listening failed.
   static func failure(_ error: any Error, at address: WebAddress) -> WebError {
     switch error {
+    case let error as KeyError: .members(problem: error.description)
     case let error as IOError where error.errnoCode == EADDRINUSE: .addressInUse(address: address.description)
     case let error as IOError:
       .cannotListen(address: address.description, problem: String(cString: strerror(error.errnoCode)))
@@ -82,14 +84,15 @@ enum Listener {
         let renewal = router.renewal(for: head).map { [($0.name, $0.value)] } ?? []
         return channel.eventLoop.makeSucceededFuture(HTTPHeaders(renewal))
       },
-      upgradePipelineHandler: { channel, _ in
-        channel.eventLoop.makeCompletedFuture {
+      upgradePipelineHandler: { channel, head in
+        guard let visitor = loop.router?.access.visitor(head.headers, now: WebEntry.now) else { return channel.close() }
+        return channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandlers([
             FrameCheck(limits: limits),
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: limits.messagesAtOnce,
               maxAccumulatedFrameSize: limits.messageBytes),
-            PageSocket(loop: loop),
+            PageSocket(loop: loop, visitor: visitor),
           ])
         }
       })

@@ -146,8 +146,9 @@ const GRADES = {
 }
 function showFacts() {
   if (!link.welcome) return
-  const { hub: name, durability, epoch } = link.welcome
+  const { hub: name, durability, epoch, user } = link.welcome
   const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
+  if (user) facts.push(['You', user, 'this page may do what this member may'])
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
