@@ -28,10 +28,15 @@ let package = Package(
     .executable(name: "bindhub", targets: ["bindhub"]),
     .executable(name: "bindpeer", targets: ["bindpeer"]),
   ],
+  traits: [
+    .trait(name: "WebTLS", description: "Pages over https by the gateway itself. It builds BoringSSL."),
+    .default(enabledTraits: ["WebTLS"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -73,10 +78,12 @@ let package = Package(
     .target(
       name: "BindingWeb",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingProtocol", "CPages", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages",
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
       ],
       exclude: ["Pages"],
       swiftSettings: strict),
@@ -123,8 +130,8 @@ let package = Package(
     .executableTarget(
       name: "bindlab",
       dependencies: [
-        "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BindingHub", "BindingKeys", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation",
+        "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Faults/bindlab",
@@ -165,10 +172,22 @@ let package = Package(
     .testTarget(
       name: "BindingWebTests",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingWeb", "BindingProtocol",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
       ],
+      exclude: ["Certificates"],
       swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
+    // Replays what the fuzzer has found. `BINDBUS_PART=fuzz` makes a library of the same targets for it.
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: [
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
+      ],
+      path: "Tests/Fuzz", exclude: ["Driver", "corpus", "run"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
     .testTarget(
@@ -180,7 +199,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
-      swiftSettings: strict),
+      exclude: ["QRVectors"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
       dependencies: [
@@ -196,4 +215,21 @@ if Context.environment["BINDBUS_PART"] == "model" {
   let names: Set = ["CBindingModel", "BindingModel", "BindingControls", "BindingClassic"]
   package.products.removeAll { !names.contains($0.name) }
   package.targets.removeAll { !names.contains($0.name) && !names.contains(String($0.name.dropLast("Tests".count))) }
+}
+
+// The readers that the fuzzer drives, instrumented, as one library that `Tests/Fuzz/run` links with libFuzzer.
+if Context.environment["BINDBUS_PART"] == "fuzz" {
+  let instrumented: Set = ["BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb"]
+  package.targets.removeAll { $0.type == .test || $0.type == .executable }
+  package.targets.append(
+    .target(
+      name: "FuzzTargets",
+      dependencies: [
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
+      ],
+      path: "Tests/Fuzz/Targets", swiftSettings: strict))
+  package.products = [.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])]
+  for target in package.targets where instrumented.contains(target.name) {
+    target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+  }
 }

@@ -12,12 +12,15 @@ package final class AuditLog: Sendable {
     /// The hub starts.
     case started(members: Int, hasRights: Bool)
     /// A key is a member's from now on.
-    case admitted(name: String, key: PublicKey, invitation: String?)
+    case admitted(name: String, key: PublicKey, invitation: String?, by: PublicKey? = nil)
     /// A key is nobody's any more.
     case revoked(name: String, key: PublicKey)
     case invited(name: String, id: String)
     /// An invitation was withdrawn.
     case withdrawn(name: String, id: String)
+    /// A browser was let in, or is let in no longer.
+    case pageAdmitted(name: String, id: String, label: String, invitation: String)
+    case pageEnded(name: String, id: String)
     /// A member or local user may not connect until a time in seconds since 1970.
     case kicked(name: String, until: Int64)
     /// It may connect again before that time.
@@ -30,8 +33,18 @@ package final class AuditLog: Sendable {
     case rights(isChanged: Bool)
     /// The file of rights is wrong; the rights of before stay.
     case rightsRefused(problem: String)
+    /// Members are told of the hub's next key, which counts from a time in seconds since 1970.
+    case keyAnnounced(PublicKey, moment: Int64)
+    /// The hub keeps its key.
+    case keyKept(PublicKey)
+    /// The hub has another key.
+    case keyChanged(PublicKey)
+    /// The hub could not change its key, and keeps the present one for now.
+    case keyChangeFailed(problem: String)
     /// Somebody asked for something without the right to it.
     case denied(String)
+    /// A limit of a name has held so many times by now.
+    case limited(name: String, limit: String, most: Int, times: Int64)
   }
 
   private struct State {
@@ -85,7 +98,7 @@ package final class AuditLog: Sendable {
   package func record(from before: Members, to now: Members) {
     guard before != now else { return }
     for (key, member) in now.keys where before.keys[key] == nil {
-      record(.admitted(name: member.name, key: key, invitation: member.invitation))
+      record(.admitted(name: member.name, key: key, invitation: member.invitation, by: member.by))
     }
     for (key, member) in before.keys where now.keys[key] == nil { record(.revoked(name: member.name, key: key)) }
     for (id, invitation) in now.invitations where before.invitations[id] == nil {
@@ -94,8 +107,22 @@ package final class AuditLog: Sendable {
     for (id, invitation) in before.invitations where now.invitations[id] == nil {
       record(.withdrawn(name: invitation.name, id: id))
     }
+    recordPages(from: before.pages, to: now.pages)
     for (name, kick) in now.kicks where before.kicks[name] != kick { record(.kicked(name: name, until: kick.until)) }
     for name in before.kicks.keys where now.kicks[name] == nil { record(.readmitted(name: name)) }
+  }
+
+  private func recordPages(from before: MemberPages, to now: MemberPages) {
+    for (id, invitation) in now.invitations where before.invitations[id] == nil {
+      record(.invited(name: invitation.name, id: id))
+    }
+    for (id, invitation) in before.invitations where now.invitations[id] == nil {
+      record(.withdrawn(name: invitation.name, id: id))
+    }
+    for (id, page) in now.sessions where before.sessions[id] == nil {
+      record(.pageAdmitted(name: page.name, id: id, label: page.label, invitation: page.invitation))
+    }
+    for (id, page) in before.sessions where now.sessions[id] == nil { record(.pageEnded(name: page.name, id: id)) }
   }
 
   /// Waits until all that was recorded is written.
@@ -129,13 +156,18 @@ extension AuditLog.Event {
     switch self {
     case .started(let members, let hasRights):
       return line("started", .init("members", .integer(Int64(members))), .init("rights", .bool(hasRights)))
-    case .admitted(let name, let key, let invitation):
-      return line(
-        "admitted", text("name", name), text("key", "\(key)"),
-        .init("invitation", invitation.map { .string($0) } ?? .null))
+    case .admitted(let name, let key, let invitation, let by):
+      let members = [
+        text("name", name), text("key", "\(key)"), .init("invitation", invitation.map { .string($0) } ?? .null),
+      ]
+      return AuditLog.line("admitted", members + (by.map { [text("by", "\($0)")] } ?? []), at: time)
     case .revoked(let name, let key): return line("revoked", text("name", name), text("key", "\(key)"))
     case .invited(let name, let id): return line("invited", text("name", name), text("id", id))
     case .withdrawn(let name, let id): return line("withdrawn", text("name", name), text("id", id))
+    case .pageAdmitted(let name, let id, let label, let invitation):
+      return line(
+        "pageAdmitted", text("name", name), text("id", id), text("label", label), text("invitation", invitation))
+    case .pageEnded(let name, let id): return line("pageEnded", text("name", name), text("id", id))
     case .kicked(let name, let until): return line("kicked", text("name", name), .init("until", .integer(until)))
     case .readmitted(let name): return line("readmitted", text("name", name))
     case .refused(let address, let key, let domain, let reason):
@@ -145,7 +177,16 @@ extension AuditLog.Event {
     case .ended(let user): return line("ended", text("user", user))
     case .rights(let isChanged): return line("rights", .init("changed", .bool(isChanged)))
     case .rightsRefused(let problem): return line("rightsRefused", text("problem", problem))
+    case .keyAnnounced(let key, let moment):
+      return line("keyAnnounced", text("key", "\(key)"), .init("from", .integer(moment)))
+    case .keyKept(let key): return line("keyKept", text("key", "\(key)"))
+    case .keyChanged(let key): return line("keyChanged", text("key", "\(key)"))
+    case .keyChangeFailed(let problem): return line("keyChangeFailed", text("problem", problem))
     case .denied(let text): return line("denied", .init("text", .string(text)))
+    case .limited(let name, let limit, let most, let times):
+      return line(
+        "limited", text("name", name), text("limit", limit), .init("most", .integer(Int64(most))),
+        .init("times", .integer(times)))
     }
   }
 }

@@ -1,7 +1,8 @@
 package import BindingProtocol
 package import ZeroMQ
 
-/// What the holder of an invitation asks of the hub, over a connection with the one-time key (protocol.md §15.2).
+/// What the holder of an invitation asks of the hub, over a connection with the one-time key (protocol.md §15.2); or
+/// what a member asks, to get another key.
 package struct Enrolment: Hashable, Sendable {
   /// The key that is to be a member's.
   package var key: PublicKey
@@ -24,7 +25,7 @@ package struct Enrolment: Hashable, Sendable {
 }
 
 extension Enrolment {
-  private static let kind: UInt8 = 0x0F
+  package static let kind: UInt8 = 0x0F
 
   /// The frame that asks.
   package var frame: [UInt8] {
@@ -43,15 +44,49 @@ extension Enrolment {
     guard try reader.u8("kind") == Enrolment.kind else {
       throw reader.error("kind", "is not enrol, and an invitation allows nothing else")
     }
-    guard try reader.u64("session") == 0, try reader.u32("start") == 0 else {
-      throw reader.error("header", "must be 0")
-    }
+    try reader.emptyHeader()
     guard let key = PublicKey(Array(try reader.bytes(32, "key"))) else { throw reader.error("key", "is none") }
     self.key = key
     let label = try reader.text8("label")
     guard label.utf8.count <= 64 else { throw reader.error("label", "has more than 64 bytes") }
     self.label = PrintedText.escaped(label)
     try reader.end()
+  }
+}
+
+/// A member's request that a key be none of its keys any more (protocol.md §15.2).
+package struct Retirement: Hashable, Sendable {
+  package var key: PublicKey
+
+  package init(key: PublicKey) { self.key = key }
+
+  package static let kind: UInt8 = 0x0E
+
+  /// The frame that asks.
+  package var frame: [UInt8] {
+    var writer = WireWriter()
+    writer.u8(Retirement.kind)
+    writer.u64(0)
+    writer.u32(0)
+    writer.raw(key.bytes)
+    return writer.bytes
+  }
+
+  /// Reads the frame that asks.
+  package init(frame: UnsafeRawBufferPointer) throws(WireError) {
+    var reader = WireReader(frame, message: "retire")
+    guard try reader.u8("kind") == Retirement.kind else { throw reader.error("kind", "is not retire") }
+    try reader.emptyHeader()
+    guard let key = PublicKey(Array(try reader.bytes(32, "key"))) else { throw reader.error("key", "is none") }
+    self.key = key
+    try reader.end()
+  }
+}
+
+extension WireReader {
+  /// What follows the kind in a message without a session.
+  fileprivate mutating func emptyHeader() throws(WireError) {
+    guard try u64("session") == 0, try u32("start") == 0 else { throw error("header", "must be 0") }
   }
 }
 

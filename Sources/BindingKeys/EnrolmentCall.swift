@@ -22,8 +22,8 @@ package enum EnrolmentError: Error, Hashable, Sendable, CustomStringConvertible 
       "The hub does not accept this invitation: it has been withdrawn or has expired. Ask for another:  "
         + "bindhub invite \(member)"
     case .otherKey(let address):
-      "What answers at \(address) hung up: it is not the hub that invited, or its key has changed. Ask for another "
-        + "invitation"
+      "What answers at \(address) hung up: it may have another key than the hub that invited, because the hub's key "
+        + "has changed since. Ask for another invitation"
     case .refused(let text): PrintedText.escaped(text)
     case .system(let problem): problem
     }
@@ -40,10 +40,10 @@ extension Invitation {
   package func enrol(_ key: PublicKey, label: String, milliseconds: Int = 5_000) throws(EnrolmentError) -> String {
     var problem: EnrolmentError?
     for address in addresses {
-      let result: EnrolmentCall.Result
+      let result: HubCall.Result
       do throws(ZeroMQError) {
-        let call = try EnrolmentCall(self, at: "\(address)")
-        result = try call.ask(Enrolment(key: key, label: label), milliseconds)
+        let call = try HubCall(to: "\(address)", server: hubKey, own: try KeyPair(of: secret))
+        result = try call.ask(Enrolment(key: key, label: label).frame, milliseconds: milliseconds)
       } catch {
         throw .system("\(error)")
       }
@@ -53,60 +53,9 @@ extension Invitation {
       case .unknown: throw .unknownInvitation(member: member)
       // Another machine may have the address by now: the hub may answer at the next one.
       case .hungUp: problem = .otherKey(address: "\(address)")
-      case .silent: break
+      case .silent, .open, .tooOld: break
       }
     }
     throw problem ?? .unreachable(addresses.map(\.description))
-  }
-}
-
-/// One connection with the one-time key.
-private final class EnrolmentCall {
-  private let context: Context
-  private let socket: Socket
-  private var events: SocketEvents
-
-  enum Result {
-    case answered(Enrolment.Answer)
-    /// The hub does not know the one-time key.
-    case unknown
-    /// The encryption failed.
-    case hungUp
-    case silent
-  }
-
-  init(_ invitation: Invitation, at address: String) throws(ZeroMQError) {
-    context = try Context()
-    socket = try Socket(.dealer, in: context)
-    try socket.set([
-      .encryptedClient(server: invitation.hubKey, own: try KeyPair(of: invitation.secret)), .linger(milliseconds: 0),
-      .reconnectInterval(milliseconds: nil), .ipv6(address.hasPrefix("tcp://[")), .immediate(true),
-    ])
-    events = try SocketEvents(of: socket)
-    try socket.connect(address)
-  }
-
-  func ask(_ enrolment: Enrolment, _ milliseconds: Int) throws(ZeroMQError) -> Result {
-    var poller = Poller()
-    _ = poller.add(events)
-    _ = poller.add(socket)
-    var message = Message()
-    let deadline = monotonicMilliseconds() + milliseconds
-    while monotonicMilliseconds() < deadline {
-      while let event = try events.next() {
-        switch event.change {
-        case .handshakeSucceeded: _ = try socket.send(enrolment.frame)
-        case .handshakeFailed(.authentication): return .unknown
-        case .handshakeFailed: return .hungUp
-        case .closed, .disconnected: return .silent
-        default: break
-        }
-      }
-      while try socket.receive(into: &message) {
-        if let answer = try? Enrolment.Answer(frame: message.unsafeBytes) { return .answered(answer) }
-      }
-      _ = try poller.wait(timeoutMilliseconds: 100)
-    }
-    return .silent
   }
 }

@@ -74,21 +74,24 @@ package struct HubKeys: Hashable, Sendable {
 }
 
 extension HubKeys {
-  /// Invites somebody: draws a one-time key and appends the invitation to the file of members.
+  /// Invites somebody: draws a one-time key and appends the invitation to the file of members. An invitation names the
+  /// hub's key, and so ends with it: at the moment of a change that is under way.
   /// - Parameters:
   ///   - role: what it may, unless the file of rights names it.
   ///   - lifetime: how long it may be used, in seconds.
+  ///   - path: where its line is written, to a new file that nobody else can read; nil: nowhere.
   ///   - now: seconds since 1970.
   /// - Throws: `KeyError` if the name is none, or the files cannot be used.
   package func invite(
-    _ name: String, as role: String? = nil, to listening: Listening, lifetime: Int64, at now: Int64
+    _ name: String, as role: String? = nil, to listening: Listening, lifetime: Int64, to path: String? = nil,
+    at now: Int64
   ) throws(KeyError) -> Invitation {
-    let hub = try read()
+    let (hubKey, end) = try keyForInvitation(at: now)
     let oneTime: KeyPair
     do throws(ZeroMQError) { oneTime = try .random() } catch { throw .unusable(path: keyPath, problem: error.clause) }
     let invitation = Invitation(
-      hub: listening.name, member: name, addresses: listening.addresses, hubKey: hub.publicKey,
-      secret: oneTime.secretKey, until: now + lifetime)
+      hub: listening.name, member: name, addresses: listening.addresses, hubKey: hubKey,
+      secret: oneTime.secretKey, until: min(now + lifetime, end))
     // Its id is not secret: the first letters of the public key, in letters that no shell reads.
     let id = hexDigits(oneTime.publicKey.bytes.prefix(5))
     var file = try MembersFile(at: membersPath)
@@ -97,6 +100,20 @@ extension HubKeys {
         id: id, name: name, oneTimeKey: oneTime.publicKey, until: invitation.until, role: role)
       return MemberRecord(time: now, decision: invite)
     }
+    guard let path else { return invitation }
+    do throws(KeyError) { try PrivateFile.write(invitation.line + "\n", to: path) } catch {
+      // Nobody has the line.
+      try file.append { _ throws(MemberError) in MemberRecord(time: now, decision: .withdraw(id: id)) }
+      throw error
+    }
     return invitation
+  }
+
+  /// The key that the hub has for longest, and when that ends.
+  private func keyForInvitation(at now: Int64) throws(KeyError) -> (PublicKey, end: Int64) {
+    let present = try read().publicKey
+    guard let next = try next() else { return (present, .max) }
+    // A hub that runs makes the change any moment, another one at its start.
+    return next.moment <= now ? (next.keys.publicKey, .max) : (present, next.moment)
   }
 }

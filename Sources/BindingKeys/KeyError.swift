@@ -1,4 +1,6 @@
 import BindingProtocol
+import Foundation
+package import ZeroMQ
 
 /// Why a file of keys or an invitation cannot be used. The description names the cure.
 package enum KeyError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -18,6 +20,10 @@ package enum KeyError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownHub(name: String, known: [String])
   /// A text that cannot name a hub.
   case badHubName(String)
+  /// A change of the hub's key is under way.
+  case changing(to: PublicKey, at: Int64)
+  /// No change of the hub's key is under way.
+  case notChanging
   /// What was asked contradicts the list of members.
   case member(MemberError)
 
@@ -36,7 +42,17 @@ package enum KeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case .badHubName(let name):
       "'\(PrintedText.escaped(name, limit: 80))' is not a name of a hub: 1 to 64 letters, digits, dots, dashes and "
         + "underscores, a letter or digit first"
+    case .changing(let key, let moment):
+      "The hub's key is to become \(key) at \(Self.date(moment)) already.\n"
+        + "To change it now:  bindhub keys rotate --now\n"
+        + "To keep the present one:  bindhub keys rotate --cancel"
+    case .notChanging: "The hub's key is not being changed. To begin:  bindhub keys rotate"
     case .member(let error): error.description
     }
+  }
+
+  /// A time in seconds since 1970, in UTC.
+  private static func date(_ seconds: Int64) -> String {
+    Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
   }
 }

@@ -13,15 +13,42 @@ package enum KeyFile {
   /// Draws a pair and writes it to a new file.
   /// - Throws: `KeyError.exists` if there is a file already.
   package static func create(_ kind: Kind, at path: String) throws(KeyError) -> KeyPair {
-    let keys: KeyPair
-    do throws(ZeroMQError) { keys = try .random() } catch { throw .unusable(path: path, problem: error.clause) }
-    try PrivateFile.write(text(keys, kind), to: path)
+    try create(kind, at: path, notes: [])
+  }
+
+  /// - Parameter notes: what else the file is to say.
+  static func create(_ kind: Kind, at path: String, notes: [JSON.Member]) throws(KeyError) -> KeyPair {
+    var keys: KeyPair
+    do throws(ZeroMQError) {
+      // A public key is an argument of commands, where a dash begins an option.
+      repeat { keys = try .random() } while keys.publicKey.description.hasPrefix("-")
+    } catch {
+      throw .unusable(path: path, problem: error.clause)
+    }
+    try write(keys, kind, to: path, notes: notes, replaces: false)
     return keys
+  }
+
+  /// Writes a pair, with what else the file is to say.
+  static func write(
+    _ keys: KeyPair, _ kind: Kind, to path: String, notes: [JSON.Member], replaces: Bool
+  ) throws(KeyError) {
+    let json = JSON.object(
+      [
+        .init("bindbus", "key"), .init("version", .integer(version)), .init("of", .string(kind.rawValue)),
+        .init("public", .string("\(keys.publicKey)")), .init("secret", .string(keys.secretKey.text)),
+      ] + notes)
+    try PrivateFile.write(json.text + "\n", to: path, replaces: replaces)
   }
 
   /// Reads a pair.
   /// - Throws: `KeyError` if the file is missing, exposed, torn, of the other kind or of a newer release.
   package static func read(_ kind: Kind, at path: String) throws(KeyError) -> KeyPair {
+    try content(kind, at: path).keys
+  }
+
+  /// Reads a pair, and what else the file says.
+  static func content(_ kind: Kind, at path: String) throws(KeyError) -> (keys: KeyPair, notes: JSON) {
     guard
       let json = try PrivateFile.readJSON(
         "key", version, at: path, isSecret: true, otherwise: "is not a complete file of keys")
@@ -39,13 +66,6 @@ package enum KeyFile {
     guard json["public"]?.string == "\(keys.publicKey)" else {
       throw .malformed(path: path, problem: "has a public key that does not belong to its secret one")
     }
-    return keys
-  }
-
-  private static func text(_ keys: KeyPair, _ kind: Kind) -> String {
-    JSON.object([
-      .init("bindbus", "key"), .init("version", .integer(version)), .init("of", .string(kind.rawValue)),
-      .init("public", .string("\(keys.publicKey)")), .init("secret", .string(keys.secretKey.text)),
-    ]).text + "\n"
+    return (keys, json)
   }
 }

@@ -10,6 +10,8 @@ package struct KnownHub: Hashable, Sendable {
   package var addresses: [HubAddress]
   /// The key that the hub must prove to have.
   package var hubKey: PublicKey
+  /// The key that it is to have: it announced that over a connection of the present one.
+  package var nextKey: PublicKey?
   /// The pair by which this user's peers are known there.
   package var keys: KeyPair
 
@@ -27,16 +29,23 @@ package struct KnownHub: Hashable, Sendable {
   }
 
   /// Makes a known hub.
-  package init(name: String, addresses: [HubAddress], hubKey: PublicKey, keys: KeyPair) {
+  package init(
+    name: String, addresses: [HubAddress], hubKey: PublicKey, nextKey: PublicKey? = nil, keys: KeyPair
+  ) {
     self.name = name
     self.addresses = addresses
     self.hubKey = hubKey
+    self.nextKey = nextKey
     self.keys = keys
   }
 
+  /// The keys that it may have, the present one first.
+  package var hubKeys: [PublicKey] { [hubKey] + (nextKey.map { [$0] } ?? []) }
+
   /// What a socket that connects to one of its addresses must set.
-  package func options(to endpoint: String) -> [SocketOption] {
-    endpoint.hasPrefix("tcp:") ? [.encryptedClient(server: hubKey, own: keys)] : []
+  /// - Parameter key: the one of `hubKeys` that the hub must prove to have; nil: the present one.
+  package func options(to endpoint: String, as key: PublicKey? = nil) -> [SocketOption] {
+    endpoint.hasPrefix("tcp:") ? [.encryptedClient(server: key ?? hubKey, own: keys)] : []
   }
 
   /// Reads what is known of a hub.
@@ -57,6 +66,7 @@ package struct KnownHub: Hashable, Sendable {
     guard !addresses.isEmpty else { throw .malformed(path: path, problem: "names no address") }
     self.name = name
     self.hubKey = hubKey
+    nextKey = json["next"]?.string.flatMap { PublicKey($0) }
     keys = try KeyFile.read(.peer, at: Self.keyPath(name, in: directory))
   }
 
@@ -64,11 +74,53 @@ package struct KnownHub: Hashable, Sendable {
   package static func remember(
     _ name: String, addresses: [HubAddress], hubKey: PublicKey, in directory: String = KnownHub.directory
   ) throws(KeyError) {
-    let json = JSON.object([
-      .init("bindbus", "hub"), .init("version", .integer(version)), .init("key", .string("\(hubKey)")),
-      .init("addresses", .array(addresses.map { .string($0.description) })),
-    ])
+    try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
+      try write(name, addresses: addresses, hubKey: hubKey, nextKey: nil, in: directory)
+    }
+  }
+
+  private static func write(
+    _ name: String, addresses: [HubAddress], hubKey: PublicKey, nextKey: PublicKey?, in directory: String
+  ) throws(KeyError) {
+    let json = JSON.object(
+      [
+        .init("bindbus", "hub"), .init("version", .integer(version)), .init("key", .string("\(hubKey)")),
+        .init("addresses", .array(addresses.map { .string($0.description) })),
+      ] + (nextKey.map { [.init("next", .string("\($0)"))] } ?? []))
     try PrivateFile.write(json.text + "\n", to: try path(name, in: directory), replaces: true)
+  }
+
+  /// What the hub has told of its keys over a connection on which it proved to have one of them.
+  package struct Lesson: Hashable, Sendable {
+    package var proven: PublicKey
+    package var present: PublicKey
+    package var next: PublicKey?
+
+    /// Makes one.
+    package init(proven: PublicKey, present: PublicKey, next: PublicKey?) {
+      (self.proven, self.present, self.next) = (proven, present, next)
+    }
+  }
+
+  /// Takes over what the hub has told of its keys.
+  /// - Returns: whether that is new; no lesson of a key that is not trusted any more is.
+  package mutating func learn(_ lesson: Lesson) -> Bool {
+    let next = lesson.next == lesson.present ? nil : lesson.next
+    guard hubKeys.contains(lesson.proven), (hubKey, nextKey) != (lesson.present, next) else { return false }
+    (hubKey, nextKey) = (lesson.present, next)
+    return true
+  }
+
+  /// Writes down what a hub has told of its keys. Several processes may learn the same; what a user has trusted
+  /// meanwhile counts.
+  package static func learn(
+    _ lesson: Lesson, of name: String, in directory: String = KnownHub.directory
+  ) throws(KeyError) {
+    try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
+      var known = try KnownHub(named: name, in: directory)
+      guard known.learn(lesson) else { return }
+      try write(name, addresses: known.addresses, hubKey: known.hubKey, nextKey: known.nextKey, in: directory)
+    }
   }
 
   /// The pair of this user for a hub, made when it is first asked for.
@@ -88,12 +140,12 @@ package struct KnownHub: Hashable, Sendable {
     return files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
   }
 
-  private static func path(_ name: String, in directory: String) throws(KeyError) -> String {
+  static func path(_ name: String, in directory: String) throws(KeyError) -> String {
     do throws(MemberError) { try Members.checkName(name) } catch { throw .badHubName(name) }
     return "\(directory)/\(name).json"
   }
 
-  private static func keyPath(_ name: String, in directory: String) throws(KeyError) -> String {
+  static func keyPath(_ name: String, in directory: String) throws(KeyError) -> String {
     String(try path(name, in: directory).dropLast(4)) + "key"
   }
 }

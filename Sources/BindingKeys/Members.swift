@@ -16,6 +16,8 @@ package struct Members: Hashable, Sendable {
     package var invitation: String?
     /// What it may, unless the file of rights names the member.
     package var role: String?
+    /// The member's key that asked for this one.
+    package var by: PublicKey?
   }
 
   /// An invitation that has not been withdrawn.
@@ -57,8 +59,16 @@ package struct Members: Hashable, Sendable {
   private var invitationOfKey: [PublicKey: String] = [:]
   /// Who may not connect for a time, by name.
   package private(set) var kicks: [String: Kick] = [:]
+  /// Their browsers.
+  package private(set) var pages = MemberPages()
+  /// When members added keys by themselves, in seconds since 1970: the last few of each.
+  private var renewals: [String: [Int64]] = [:]
 
-  /// The most keys and invitations together.
+  /// The most keys of one name to which a member may add one by itself; who runs the hub may give it more.
+  package static let keysOfName = 16
+  /// The most keys that a member may add by itself in a day, so that the file of members cannot be filled.
+  package static let renewalsADay = 16
+  /// The most keys, browsers and invitations together.
   package static let limit = 100_000
 
   /// Nobody.
@@ -94,6 +104,35 @@ package struct Members: Hashable, Sendable {
       decision: .admit(name: invitation.name, key: key, label: label, invitation: id, role: invitation.role))
   }
 
+  /// The decision that adds a key of a member, which one of its keys asks for.
+  /// - Returns: nil if it is the member's already.
+  /// - Throws: `MemberError` if the key is another's, or the member has added too many.
+  package func renewal(
+    of key: PublicKey, label: String, by own: PublicKey, at now: Int64
+  ) throws(MemberError) -> MemberRecord? {
+    guard let holder = keys[own] else { throw .unknownKey(own) }
+    if keys[key]?.name == holder.name { return nil }
+    // Whose it is does not concern another member.
+    guard keys[key] == nil, invitationOfKey[key] == nil else { throw .keyInUse(key, by: "somebody") }
+    guard keys.values.lazy.filter({ $0.name == holder.name }).count < Self.keysOfName else {
+      throw .manyKeys(holder.name, limit: Self.keysOfName)
+    }
+    let today = (renewals[holder.name] ?? []).filter { $0 > now - 86_400 && $0 < now + 86_400 }
+    guard today.count < Self.renewalsADay else { throw .manyRenewals(holder.name, limit: Self.renewalsADay) }
+    return MemberRecord(
+      time: now,
+      decision: .admit(name: holder.name, key: key, label: label, invitation: nil, role: holder.role, by: own))
+  }
+
+  /// The decision that ends a key of a member, which another one of its keys asks for.
+  /// - Returns: nil if it is none of the member's keys, whoever has it.
+  /// - Throws: `MemberError` if it is the key that asks.
+  package func retirement(of key: PublicKey, by own: PublicKey, at now: Int64) throws(MemberError) -> MemberRecord? {
+    guard let holder = keys[own] else { throw .unknownKey(own) }
+    guard key != own else { throw .inUse(own) }
+    return keys[key]?.name == holder.name ? MemberRecord(time: now, decision: .revokeKey(key)) : nil
+  }
+
   /// Takes a decision into account.
   /// - Throws: `MemberError` if it contradicts an earlier one; nothing has changed then.
   package mutating func apply(_ record: MemberRecord) throws(MemberError) {
@@ -107,24 +146,41 @@ package struct Members: Hashable, Sendable {
       invitations[id] = Invitation(name: name, oneTimeKey: key, until: until, role: role)
       invitationOfKey[key] = id
     case .withdraw(let id):
+      guard !pages.withdraw(id) else { return }
       guard let invitation = invitations.removeValue(forKey: id) else { throw .noInvitation(id: id) }
       invitationOfKey[invitation.oneTimeKey] = nil
-    case .admit(let name, let key, let label, let invitation, let role):
+    case .admit(let name, let key, let label, let invitation, let role, let by):
       try Self.checkName(name)
       if let role { try Self.checkName(role) }
       try checkUnused(key)
       try checkRoom()
       if let invitation { try use(invitation, for: key, of: name) }
-      keys[key] = Key(name: name, label: label, since: record.time, invitation: invitation, role: role)
+      keys[key] = Key(name: name, label: label, since: record.time, invitation: invitation, role: role, by: by)
+      if by != nil { renewals[name] = (renewals[name] ?? []).suffix(Self.renewalsADay - 1) + [record.time] }
     case .revokeKey(let key):
       guard keys.removeValue(forKey: key) != nil else { throw .unknownKey(key) }
     case .revoke(let name): try revoke(name)
     case .kick(let name, let until):
-      guard HubUser.isLocal(name) || keys.values.contains(where: { $0.name == name }) else { throw .unknownName(name) }
+      guard HubUser.isLocal(name) || isMember(name) else { throw .unknownName(name) }
       kicks[name] = Kick(since: record.time, until: until)
     case .readmit(let name):
       guard kicks.removeValue(forKey: name) != nil else { throw .notKicked(name) }
+    case .invitePage(let id, let invitation):
+      try Self.checkName(invitation.name)
+      if let role = invitation.role { try Self.checkName(role) }
+      guard invitations[id] == nil else { throw .duplicate(id: id) }
+      try checkRoom()
+      try pages.invite(id, invitation)
+    case .admitPage(let id, let session):
+      try checkRoom()
+      try pages.admit(id, session)
+    case .endPage(let id): try pages.end(id)
     }
+  }
+
+  /// Whether somebody has a key or a browser that is in.
+  package func isMember(_ name: String) -> Bool {
+    pages.isIn(name) || keys.values.contains { $0.name == name }
   }
 
   private mutating func use(_ id: String, for key: PublicKey, of name: String) throws(MemberError) {
@@ -136,7 +192,8 @@ package struct Members: Hashable, Sendable {
   private mutating func revoke(_ name: String) throws(MemberError) {
     let ids = invitations.filter { $0.value.name == name }
     let ended = keys.filter { $0.value.name == name }
-    guard !ids.isEmpty || !ended.isEmpty else { throw .unknownName(name) }
+    let hadPages = pages.revoke(name)
+    guard !ids.isEmpty || !ended.isEmpty || hadPages else { throw .unknownName(name) }
     for (id, invitation) in ids {
       invitations[id] = nil
       invitationOfKey[invitation.oneTimeKey] = nil
@@ -150,7 +207,7 @@ package struct Members: Hashable, Sendable {
   }
 
   private func checkRoom() throws(MemberError) {
-    guard keys.count + invitations.count < Self.limit else { throw .full(limit: Self.limit) }
+    guard keys.count + invitations.count + pages.count < Self.limit else { throw .full(limit: Self.limit) }
   }
 
   /// Checks a member's name: 1 to 64 of `A-Z a-z 0-9 . _ -`, the first a letter or a digit. So it is never one of the
@@ -178,6 +235,13 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownKey(PublicKey)
   case unknownName(String)
   case notKicked(String)
+  /// No invitation to pages can be used with a code.
+  case noPage
+  case noPageSession(id: String)
+  /// The key that asks cannot be ended.
+  case inUse(PublicKey)
+  case manyKeys(String, limit: Int)
+  case manyRenewals(String, limit: Int)
   case full(limit: Int)
 
   package var description: String {
@@ -196,7 +260,16 @@ package enum MemberError: Error, Hashable, Sendable, CustomStringConvertible {
       "There is no member '\(PrintedText.escaped(name, limit: 80))'. To list them:  bindhub members"
     case .notKicked(let name):
       "'\(PrintedText.escaped(name, limit: 80))' is not kicked. To list the members:  bindhub members"
-    case .full(let limit): "There are \(limit) keys and invitations. Revoke some first"
+    case .noPage: "This address was used already, has expired or was withdrawn. Ask for another"
+    case .noPageSession(let id):
+      "No browser has the session \(PrintedText.escaped(id, limit: 80)). To list them:  bindhub members"
+    case .inUse(let key): "The key \(key) cannot be ended over its own connection"
+    case .manyKeys(let name, let limit):
+      "\(name) has \(limit) keys (keysOfName). Have one revoked that is not used any more:  bindhub revoke KEY"
+    case .manyRenewals(let name, let limit):
+      "\(name) has added \(limit) keys in a day (renewalsADay). Try again tomorrow, or ask who runs the hub for an "
+        + "invitation"
+    case .full(let limit): "There are \(limit) keys, browsers and invitations. Revoke some first"
     }
   }
 }

@@ -67,6 +67,36 @@ enum PrivateFile {
     try syncDirectory(of: path)
   }
 
+  /// Lets a file take the place of another one, and syncs their directory.
+  static func move(_ path: String, to other: String) throws(KeyError) {
+    guard rename(path, other) == 0 else { throw .unusable(path: other, problem: lastProblem) }
+    try syncDirectory(of: other)
+  }
+
+  /// Removes a file, and syncs its directory.
+  /// - Returns: whether there was one.
+  static func remove(_ path: String) throws(KeyError) -> Bool {
+    guard unlink(path) == 0 else {
+      if errno == ENOENT { return false }
+      throw .unusable(path: path, problem: lastProblem)
+    }
+    try syncDirectory(of: path)
+    return true
+  }
+
+  /// Runs a body while no other process does so for the same directory.
+  static func exclusively<Value>(
+    in directory: String, _ body: () throws(KeyError) -> Value
+  ) throws(KeyError) -> Value {
+    let file = open(directory, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .unusable(path: directory, problem: lastProblem) }
+    defer { close(file) }
+    while flock(file, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw .unusable(path: directory, problem: lastProblem) }
+    }
+    return try body()
+  }
+
   /// Writes at the end of an open file, and syncs it.
   static func append(_ bytes: [UInt8], to file: Int32, _ path: String) throws(KeyError) {
     try write(bytes, to: file, path)

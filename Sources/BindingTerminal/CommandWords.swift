@@ -10,12 +10,15 @@ public struct CommandWords: Sendable {
   public var flags: Set<String>
   /// Verbs of other programs that people type by habit, and the command to use here.
   public var habits: [String: String]
+  /// Verbs that are followed by public keys, of which one in 85 begins with a dash.
+  public var keyed: Set<String>
 
   /// Makes the rules of a program from its shared options and its hints.
-  public init(valued: Set<String>, flags: Set<String>, habits: [String: String]) {
+  public init(valued: Set<String>, flags: Set<String>, habits: [String: String], keyed: Set<String> = []) {
     self.valued = valued
     self.flags = flags
     self.habits = habits
+    self.keyed = keyed
   }
 
   /// Moves the verb to the front: `--hub ADDRESS get lamp` becomes `get --hub ADDRESS lamp`. Returns the words
@@ -34,6 +37,24 @@ public struct CommandWords: Sendable {
     }
     guard index > 0, index < words.count else { return words }
     return [words[index]] + words[..<index] + words[(index + 1)...]
+  }
+
+  /// Moves keys that begin with a dash behind `--`, because the parser would take them for options. The verb is the
+  /// first word.
+  public func keysLast(_ words: [String]) -> [String] {
+    guard let verb = words.first, keyed.contains(verb), !words.contains("--") else { return words }
+    let keys = words.filter(CommandWords.isDashedKey)
+    return keys.isEmpty ? words : words.filter { !CommandWords.isDashedKey($0) } + ["--"] + keys
+  }
+
+  /// Whether a word has the form of a key (ZeroMQ's Z85, 40 characters) that begins with a dash, and is no option.
+  private static func isDashedKey(_ word: String) -> Bool {
+    let isLetter = { (letter: Character) in letter.isASCII && (letter.isLetter || letter.isNumber) }
+    guard word.utf8.count == 40, word.hasPrefix("-"),
+      word.allSatisfy({ isLetter($0) || ".-:+=^!/*?&<>()[]{}@%$#".contains($0) })
+    else { return false }
+    let name = word.prefix { $0 != "=" }
+    return name.count == word.count || !name.hasPrefix("--") || !name.allSatisfy { isLetter($0) || $0 == "-" }
   }
 
   /// The message for a first word that is not one of the program's verbs; nil if it is one, or if there is no word.

@@ -43,7 +43,7 @@ public struct WebAddress: Hashable, Sendable, CustomStringConvertible {
   /// The socket address if the host is numeric.
   var numeric: SocketAddress? { try? SocketAddress(ipAddress: bareHost, port: port) }
 
-  private static func isHost(_ host: String) -> Bool {
+  static func isHost(_ host: String) -> Bool {
     if host.hasPrefix("[") {
       return host.hasSuffix("]") && (try? SocketAddress(ipAddress: String(host.dropFirst().dropLast()), port: 0)) != nil
     }

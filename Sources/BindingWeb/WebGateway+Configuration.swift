@@ -1,7 +1,8 @@
 extension WebGateway {
   /// What a gateway is started with.
   public struct Configuration: Sendable {
-    /// Where to listen. Addresses that other machines can reach are refused unless `isInsecureAllowed`.
+    /// Where to listen. An address that other machines can reach needs a `certificate`, or a reverse proxy that
+    /// encrypts (`proxies` and an https origin in `origins`), or `isInsecureAllowed`.
     public var address = WebAddress.standard
     /// The gateway's name among the hub's sessions.
     public var name = "web"
@@ -11,8 +12,21 @@ extension WebGateway {
     /// The file that stores the token for the next start and for `WebEntry`; only its owner can read it. Nil: every
     /// start makes a new token, and browsers and programs must authenticate again.
     public var keyPath: String?
+    /// The directory of the hub's keys, as in `Hub.Configuration.keys`: then browsers of its members are let in by
+    /// invitations (`bindhub invite NAME --page`), and may do what the hub's rights allow them. nil: only the hub's own
+    /// user is let in.
+    public var keys: String?
     /// Allows an address that other machines can reach, although the network traffic can be read and changed.
     public var isInsecureAllowed = false
+    /// The certificate with which the gateway encrypts its connections itself: TLS 1.2 or later. Nil: it does not. It
+    /// needs a build with the trait `WebTLS`, which is on by default.
+    public var certificate: WebCertificate?
+    /// The origins under which browsers reach the gateway, besides its address; the first is the one to print. At most
+    /// `WebOrigin.maxCount`.
+    public var origins: [WebOrigin] = []
+    /// The reverse proxies that are believed about where a request came from. At most `WebProxy.maxCount`. On an
+    /// address that other machines can reach, without `certificate` and `isInsecureAllowed`, nobody else may connect.
+    public var proxies: [WebProxy] = []
     /// A folder of the user's own pages, served under `/pages/`; nil: none.
     public var pagesFolder: String?
     /// The limits of the gateway.
@@ -20,6 +34,25 @@ extension WebGateway {
 
     /// The defaults.
     public init() {}
+
+    private var isEncrypted: Bool {
+      certificate != nil || !isInsecureAllowed && !proxies.isEmpty && origins.contains(where: \.isSecure)
+    }
+
+    /// Whether what others can read on the network crosses it.
+    var isUnprotected: Bool { !address.isLoopback && !isEncrypted }
+
+    func check() throws(WebError) {
+      guard !isUnprotected || isInsecureAllowed else {
+        throw .notLoopback(address: address.description)
+      }
+      guard origins.count <= WebOrigin.maxCount else { throw .tooMany(what: "origins", limit: WebOrigin.maxCount) }
+      guard proxies.count <= WebProxy.maxCount else { throw .tooMany(what: "proxies", limit: WebProxy.maxCount) }
+      let (secure, plain) = (origins.filter(\.isSecure), origins.filter { !$0.isSecure })
+      if let twice = secure.first(where: { origin in plain.contains { $0.authority == origin.authority } }) {
+        throw .twoSchemes(host: twice.authority)
+      }
+    }
   }
 }
 

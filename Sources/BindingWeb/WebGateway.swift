@@ -1,3 +1,4 @@
+import BindingKeys
 public import BindingProtocol
 import Dispatch
 public import Logging
@@ -38,9 +39,8 @@ public final class WebGateway: Sendable {
   /// Listens and serves. Blocks the calling thread until the address is bound; the hub need not answer yet.
   /// - Throws: `WebError`, with the remedy; nothing listens then.
   public func start() throws(WebError) {
-    guard configuration.address.isLoopback || configuration.isInsecureAllowed else {
-      throw .notLoopback(address: configuration.address.description)
-    }
+    try configuration.check()
+    let tls = try configuration.certificate.map { files throws(WebError) in try ServerTLS(files) }
     let userPages = try configuration.pagesFolder.map { path throws(WebError) in try UserPages(path) }
     let isFirst = state.withLockedValue { state in
       defer { state.hasStarted = true }
@@ -50,18 +50,21 @@ public final class WebGateway: Sendable {
     let earlier = try configuration.keyPath.flatMap { path throws(WebError) in try WebEntry.read(path) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let loop = GatewayLoop(hub: hub, configuration: configuration, log: log, on: group.next())
+    let keys = configuration.keys.map { HubKeys(in: $0) }
     do {
       let listener = try Listener.listen(configuration, loop: loop, group: group)
       let key = WebKey(token: earlier?.key.token)
       let access = AccessControl(
-        address: configuration.address, port: listener.localAddress?.port ?? configuration.address.port,
-        key: configuration.isTokenAsked ? key : nil)
+        configuration, port: listener.localAddress?.port ?? configuration.address.port,
+        key: configuration.isTokenAsked ? key : nil, tls: tls, members: try members(keys, on: loop.loop))
       if let path = configuration.keyPath {
-        try WebEntry(path: path, address: access.address, key: key, isOpen: !configuration.isTokenAsked).write()
+        try WebEntry(path: path, for: access, key: key).write()
       }
+      try keys?.recordPages(at: access.origin)
       let questions = HubQuestions(hub: hub, on: loop.loop, timeout: configuration.limits.reportTimeout)
       let router = RequestRouter(access: access, userPages: userPages, loop: loop, questions: questions)
       loop.loop.execute { loop.start(router: router, listener: listener) }
+      tls?.watch(on: loop.loop, log)
       state.withLockedValue { state in
         state.group = group
         state.listener = listener
@@ -73,6 +76,14 @@ public final class WebGateway: Sendable {
       throw Listener.failure(error, at: configuration.address)
     }
     log.info("serving pages", metadata: ["address": "\(address)"])
+    if configuration.isUnprotected {
+      log.warning("anyone on the network can read and change the pages", metadata: ["address": "\(address)"])
+    }
+  }
+
+  private func members(_ keys: HubKeys?, on loop: any EventLoop) throws -> PageSessions? {
+    guard let keys else { return nil }
+    return try PageSessions(keys, on: loop) { [log] in log.error("members' browsers stay as they were: \($0)") }
   }
 
   /// Starts the gateway, serves until its task is cancelled or the gateway is stopped, and then stops it. For a program
@@ -110,6 +121,21 @@ public final class WebGateway: Sendable {
     try? loop.loop.submit { loop.end() }.wait()
     try? group.syncShutdownGracefully()
     log.info("stopped serving pages")
+  }
+
+  /// Reads the files of the certificate again, for new connections; those that are open stay. If they are wrong, the
+  /// certificate of before stays in use, and the status tells why. Without a certificate it does nothing.
+  /// - Throws: `WebError.certificate`, with what to do.
+  public func reloadCertificate() throws(WebError) {
+    guard let tls = state.withLockedValue({ $0.access })?.tls else { return }
+    do throws(WebError) {
+      try tls.reload()
+    } catch {
+      log.error("\(error); the certificate of before stays in use")
+      throw error
+    }
+    log.info("using the certificate as it is now", metadata: ["until": "\(CertificateTerm.text(tls.until))"])
+    if let problem = tls.problem(at: WebEntry.now) { log.warning("\(problem)") }
   }
 
   /// The address to open in a browser. Each read returns a new code, which works once, within five minutes; empty

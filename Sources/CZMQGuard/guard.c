@@ -2,10 +2,11 @@
 #define _GNU_SOURCE 1
 
 #include "czmq_guard.h"
+#include "listeners.h"
 
 #include <stdatomic.h>
 
-enum { guard_count = 1024, listener_count = 1024, kept_descriptors = 32 };
+enum { guard_count = 1024, kept_descriptors = 32 };
 
 struct guard {
   _Atomic int is_used;
@@ -18,13 +19,9 @@ struct guard {
 /* Static, so that an I/O thread that is still ending may count in the guard of a closed hub. */
 static struct guard guards[guard_count];
 
-/* Maps listening descriptors to guards. An entry holds descriptor + 1 and the guard; 0: unused. */
-static _Atomic uint64_t listeners[listener_count];
-
 static _Thread_local int beginning = -1;
 static _Thread_local int begun_listeners;
-
-static uint64_t entry_of(int fd, int guard) { return (uint64_t)(uint32_t)(fd + 1) << 32 | (uint32_t)guard; }
+static _Thread_local int begun_descriptor = -1;
 
 int czmq_guard_open(uint32_t max_parts, uint64_t max_bytes) {
   for (int guard = 0; guard < guard_count; guard++) {
@@ -40,22 +37,26 @@ int czmq_guard_open(uint32_t max_parts, uint64_t max_bytes) {
 }
 
 void czmq_guard_close(int guard) {
-  for (int index = 0; index < listener_count; index++) {
-    uint64_t entry = atomic_load(&listeners[index]);
-    if (entry != 0 && (int)(uint32_t)entry == guard) atomic_compare_exchange_strong(&listeners[index], &entry, 0);
-  }
+  listeners_leave(guard);
   atomic_store(&guards[guard].is_used, 0);
 }
 
 void czmq_guard_begin(int guard) {
   beginning = guard;
   begun_listeners = 0;
+  begun_descriptor = -1;
 }
 
 int czmq_guard_end(void) {
   beginning = -1;
   return begun_listeners;
 }
+
+int czmq_guard_listener(void) { return begun_descriptor; }
+
+int czmq_guard_adopt(int guard, int fd) { return listeners_enter(fd, guard); }
+
+int czmq_guard_pause(int fd, int is_paused) { return listeners_pause(fd, is_paused); }
 
 uint64_t czmq_guard_cut(int guard) { return atomic_load_explicit(&guards[guard].cut, memory_order_relaxed); }
 
@@ -207,30 +208,17 @@ static void *next(_Atomic(void *) *known, const char *name) {
 }
 
 EXPORTED int listen(int fd, int backlog) {
-  for (int index = 0; index < listener_count; index++) {
-    uint64_t entry = atomic_load_explicit(&listeners[index], memory_order_relaxed);
-    /* The descriptor belonged to another listener, now closed. */
-    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) atomic_compare_exchange_strong(&listeners[index], &entry, 0);
-  }
-  if (beginning >= 0 && fd >= 0) {
-    for (int index = 0; index < listener_count; index++) {
-      uint64_t none = 0;
-      if (!atomic_compare_exchange_strong(&listeners[index], &none, entry_of(fd, beginning))) continue;
-      begun_listeners++;
-      break;
-    }
+  if (listeners_enter(fd, beginning)) {
+    begun_listeners++;
+    begun_descriptor = fd;
   }
   static _Atomic(void *) known;
   int (*listen)(int, int) = (int (*)(int, int))next(&known, "listen");
   return listen != NULL ? listen(fd, backlog) : (int)syscall(SYS_listen, fd, backlog);
 }
 
-/* The guard of a listening descriptor, or -1. */
-static int guard_of_listener(int fd) {
-  for (int index = 0; index < listener_count; index++) {
-    uint64_t entry = atomic_load_explicit(&listeners[index], memory_order_acquire);
-    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) return (int)(uint32_t)entry;
-  }
+static int none_arrived(void) {
+  errno = EAGAIN;
   return -1;
 }
 
@@ -244,7 +232,7 @@ static int is_near_limit(int fd) {
 
 /* Guards or refuses a newly accepted connection. Returns the result of accept: a descriptor, or -1 and errno. */
 static int accepted(int listener, int fd) {
-  int guard = guard_of_listener(listener);
+  int guard = listeners_guard(listener);
   if (guard < 0) return fd;
   if (fd < 0) {
     if (errno == EMFILE || errno == ENFILE) {
@@ -265,6 +253,7 @@ EXPORTED int accept(int fd, __SOCKADDR_ARG address, socklen_t *restrict length) 
   static _Atomic(void *) known;
   int (*accept)(int, struct sockaddr *, socklen_t *) =
       (int (*)(int, struct sockaddr *, socklen_t *))next(&known, "accept");
+  if (listeners_is_paused(fd)) return none_arrived();
   struct sockaddr *plain = *(struct sockaddr **)&address;
   if (accept != NULL) return accepted(fd, accept(fd, plain, length));
   return accepted(fd, (int)syscall(SYS_accept4, fd, plain, length, 0));
@@ -274,6 +263,7 @@ EXPORTED int accept4(int fd, __SOCKADDR_ARG address, socklen_t *restrict length,
   static _Atomic(void *) known;
   int (*accept4)(int, struct sockaddr *, socklen_t *, int) =
       (int (*)(int, struct sockaddr *, socklen_t *, int))next(&known, "accept4");
+  if (listeners_is_paused(fd)) return none_arrived();
   struct sockaddr *plain = *(struct sockaddr **)&address;
   if (accept4 != NULL) return accepted(fd, accept4(fd, plain, length, flags));
   return accepted(fd, (int)syscall(SYS_accept4, fd, plain, length, flags));

@@ -16,6 +16,7 @@ enum ErrorName {
   static var contextTerminated: Int32 { ETERM }
   static var invalid: Int32 { EINVAL }
   static var exists: Int32 { EEXIST }
+  static var tooManyFiles: Int32 { EMFILE }
 
   static func of(_ code: Int32) -> String { names[code] ?? "E\(code)" }
 

@@ -37,6 +37,8 @@ package enum SocketOption: Equatable, Sendable {
   /// Connections that may wait to be accepted.
   case backlog(connections: Int)
   case ipv6(Bool)
+  /// The connections of the next bind are served by this I/O thread of the context, counted from 0, and no other.
+  case ioThread(Int)
   /// The next bind accepts encrypted connections only, from those who know the public key to this secret one.
   case encryptedServer(SecretKey)
   /// Connections are encrypted, to the owner of that public key only, and prove to have this pair.
@@ -46,6 +48,8 @@ package enum SocketOption: Equatable, Sendable {
   /// The next bind asks the context's ``Authenticator`` about each connection, naming this domain; without one it
   /// refuses them all.
   case authenticationDomain(String)
+  /// The next bind takes over a descriptor that listens already, with its endpoint; nil: it makes its own.
+  case listeningDescriptor(Int32?)
 }
 
 extension SocketOption {
@@ -78,6 +82,7 @@ extension SocketOption {
     case .xpubVerbose(let on): [.flag(ZMQ_XPUB_VERBOSE, on, "ZMQ_XPUB_VERBOSE")]
     case .backlog(let connections): [.int32(ZMQ_BACKLOG, connections, "ZMQ_BACKLOG")]
     case .ipv6(let on): [.flag(ZMQ_IPV6, on, "ZMQ_IPV6")]
+    case .ioThread(let number): [.int64(ZMQ_AFFINITY, 1 << Int64(number), "ZMQ_AFFINITY")]
     case .encryptedServer(let secret):
       [
         .flag(ZMQ_CURVE_SERVER, true, "ZMQ_CURVE_SERVER"),
@@ -95,6 +100,7 @@ extension SocketOption {
         .bytes(ZMQ_ZAP_DOMAIN, Array(domain.utf8), "ZMQ_ZAP_DOMAIN"),
         .flag(czmq_zap_enforce_domain_option, true, "ZMQ_ZAP_ENFORCE_DOMAIN"),
       ]
+    case .listeningDescriptor(let descriptor): [.int32(ZMQ_USE_FD, Int(descriptor ?? -1), "ZMQ_USE_FD")]
     }
   }
 }

@@ -98,20 +98,32 @@ struct Access: ParsableCommand {
       }
       let given = roles(policy)
       StandardStreams.complain("\(name): \(given.source)")
-      guard let names = given.names else { return }
+      guard let names = given.names else { return print("limits  none") }
       let roles = names.sorted().compactMap { name in policy.roles[name].map { (name, $0) } }
       for right in AccessRole.Right.allCases { explain(right, parts[0], parts.count > 1 ? parts[1] : nil, roles) }
       for (flag, path) in [
         ("fanout", \AccessRole.fanout), ("recover", \AccessRole.recover), ("admin", \AccessRole.admin),
+        ("gateway", \AccessRole.gateway),
       ] {
         let by = roles.filter { $0.1[keyPath: path] }.map(\.0)
         print("\(flag)  \(by.isEmpty ? "no" : "yes, by " + by.joined(separator: ", "))")
       }
+      explainLimits(policy, names)
       let preventing = policy.rolesThatPreventPublishing(parts[0])
       print(
         "\(parts[0]) is "
           + (preventing.isEmpty
             ? "published" : "sent session by session, because of " + preventing.joined(separator: ", ")))
+    }
+
+    /// How much the name may use of the hub, and which role says so.
+    private func explainLimits(_ policy: AccessPolicy, _ names: [String]) {
+      let roles = names.sorted().filter { policy.roles[$0] != nil }
+      let limits = NameLimits(ofRoles: roles.map { policy.limits[$0] ?? [:] })
+      for kind in NameLimits.Kind.allCases {
+        let role = roles.first { policy.limits[$0]?[kind] == limits[kind] }
+        print("\(kind.rawValue)  \(limits[kind])\(role.map { ", by \($0)" } ?? ", as no role says otherwise")")
+      }
     }
 
     private func explain(_ right: AccessRole.Right, _ model: String, _ field: String?, _ roles: [(String, AccessRole)])
@@ -137,7 +149,9 @@ struct Access: ParsableCommand {
         return (nil, "runs the hub, or is root: may do everything unless the file names it")
       }
       let members = try? MembersFile(at: choice.keys.membersPath).members
-      let invited = members?.keys.values.first { $0.name == name && $0.role != nil }?.role
+      let invited =
+        members?.keys.values.first { $0.name == name && $0.role != nil }?.role
+        ?? members?.pages.sessions.values.first { $0.name == name && $0.role != nil }?.role
       if let invited { return ([invited], "by its invitation: \(invited)") }
       if let rest = policy.names["*"] { return (rest, "everybody who is not named: \(rest.joined(separator: ", "))") }
       return ([], "has no role")

@@ -36,19 +36,21 @@ struct BindHubCommand: ParsableCommand {
       "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
       "url": "bindhub web",
       "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
-      "keygen": "bindhub keys init", "add": "bindhub invite", "ban": "bindhub kick", "users": "bindhub members",
+      "keygen": "bindhub keys init", "rotate": "bindhub keys rotate",
+      "add": "bindhub invite", "ban": "bindhub kick", "users": "bindhub members",
       "rights": "bindhub access", "acl": "bindhub access", "reload": "bindhub access apply",
       "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
       "get": "bindpeer get", "set": "bindpeer set",
       "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
-    ])
+    ],
+    keyed: ["admit", "revoke"])
 
   static func main() {
     if let word = CommandWords.unreadable {
       // Decoded as text it would name another file.
       fail("Argument \(word.number) is not valid UTF-8: \(word.text)", 64)
     }
-    let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
+    let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
     do {
       var command = try parseAsRoot(WebChoice.completed(arguments))

@@ -84,7 +84,7 @@ struct StopSignals {
   }
 
   /// Requests the end when a signal arrives: exit code 0 for SIGTERM, 130 for SIGINT. SIGHUP ends the process only
-  /// if its terminal has closed; otherwise it asks to reload the rights.
+  /// if its terminal has closed; otherwise it asks to reload the rights and the pages' certificate.
   func forward(to ending: Ending, _ log: Logger, reload: @escaping @Sendable () -> Void) {
     let (signals, terminal) = (signals, terminal)
     Thread.detachNewThread {
@@ -93,7 +93,7 @@ struct StopSignals {
         var number: Int32 = 0
         guard sigwait(&signals, &number) == 0 else { continue }
         if number == SIGHUP, !StopSignals.isGone(terminal) {
-          log.info("reloading the rights", metadata: ["signal": "SIGHUP"])
+          log.info("reloading the rights and the pages' certificate", metadata: ["signal": "SIGHUP"])
           reload()
           continue
         }

@@ -18,7 +18,8 @@ struct KeysChoice: ParsableArguments {
 /// Creates and shows the hub's own keys.
 struct Keys: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Create or show the keys of a hub that other machines may reach.", subcommands: [Init.self, Show.self])
+    abstract: "Create, show or change the keys of a hub that other machines may reach.",
+    subcommands: [Init.self, Show.self, Rotate.self])
 
   struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,23 +42,40 @@ struct Keys: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print the hub's public key.")
+    static let configuration = CommandConfiguration(
+      abstract: "Print the hub's public key, and on a second line the one that takes its place, with the moment.")
+
+    @Flag(name: .long, help: "Print one JSON object.")
+    var json = false
 
     @OptionGroup var choice: KeysChoice
 
     func run() throws {
-      print("\(keyed { () throws(KeyError) in try choice.keys.read() }.publicKey)")
+      let (present, next) = keyed { () throws(KeyError) in (try choice.keys.read().publicKey, try choice.keys.next()) }
+      if json {
+        let members: [JSON.Member] = [
+          .init("key", .string("\(present)")),
+          .init("next", next.map { .string("\($0.keys.publicKey)") } ?? .null),
+          .init("nextFrom", next.map { .integer($0.moment) } ?? .null),
+        ]
+        return print(JSON.object(members).text)
+      }
+      print("\(present)")
+      if let next { print("\(next.keys.publicKey)  from \(date(next.moment))") }
     }
   }
 }
 
-/// Makes an invitation.
+/// Makes an invitation, for a machine or for a browser.
 struct Invite: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Invite somebody to the hub: print one line for `bindpeer join` on the other machine.",
     discussion: """
       Whoever uses the line first is the member, so pass it on in confidence. It can be used once, until it expires or
       is withdrawn with `bindhub revoke`.
+
+      With --page it is an address for a browser instead. The browser that opens it stays signed in for 30 days, and
+      its pages may do what the member may. `bindhub web` prints addresses for yourself.
       """)
 
   @Argument(help: "Name of the member: letters, digits, dots, dashes and underscores.")
@@ -66,21 +84,33 @@ struct Invite: ParsableCommand {
   @Option(name: .long, help: "Role in access.json, for a name that the file does not list.")
   var role: String?
 
+  @Flag(name: .long, help: "Invite to the hub's pages: print an address for a browser.")
+  var page = false
+
   @Option(name: .customLong("for"), help: "How long the line can be used, such as 30m, 24h or 7d.")
   var lifetime = TimeSpan(seconds: 24 * 3_600)
 
   @Option(
     name: .long,
-    help: "Address by which the other machine reaches the hub: tcp://HOST:PORT. Repeatable. Default: where it listens.")
+    help: """
+      Address by which the other machine reaches the hub: tcp://HOST:PORT. Repeatable. Default: where it listens. With \
+      --page one address of the pages, http://HOST:PORT or https://….
+      """)
   var address: [String] = []
 
   @OptionGroup var choice: KeysChoice
 
+  @Option(name: .customLong("out"), help: "New file for the line, which nobody else can read. Default: print it.")
+  var file: String?
+
   func validate() throws {
     if lifetime.milliseconds < 1_000 { throw ValidationError("--for must be at least 1s") }
+    if page, file != nil { throw ValidationError("--out is for a member's line; --page prints an address") }
+    if page, address.count > 1 { throw ValidationError("--page takes one --address") }
   }
 
   func run() throws {
+    if page { return invitePage() }
     let keys = choice.keys
     let known = keyed { () throws(KeyError) in try keys.listening() }
     var listening = HubKeys.Listening(name: known?.name ?? "hub", addresses: known?.addresses ?? [])
@@ -101,14 +131,18 @@ struct Invite: ParsableCommand {
         """, 78)
     }
     choice.checkRole(role)
-    let invitation = keyed { () throws(KeyError) in
-      try keys.invite(name, as: role, to: listening, lifetime: Int64(lifetime.milliseconds / 1_000), at: now)
+    let seconds = Int64(lifetime.milliseconds / 1_000)
+    let (invitation, next) = keyed { () throws(KeyError) in
+      let next = try keys.next()
+      return (try keys.invite(name, as: role, to: listening, lifetime: seconds, to: file, at: now), next)
     }
-    print(invitation.line)
+    if file == nil { print(invitation.line) }
+    let end = next.map { $0.moment == invitation.until } ?? false ? ", when the hub's key changes" : ""
     StandardStreams.complain(
       """
-      Pass this line on to \(name) in confidence; it can be used once, until \(date(invitation.until)).
-      On the other machine:  bindpeer join        which asks for it.
+      Pass this \(file == nil ? "line" : "file") on to \(name) in confidence; it can be used once, until \
+      \(date(invitation.until))\(end).
+      On the other machine:  bindpeer join\(file == nil ? "        which asks for it." : " FILE")
       The hub is reached at \(listening.addresses.map(\.description).joined(separator: ", ")).
       """)
   }
@@ -149,10 +183,11 @@ struct Admit: ParsableCommand {
 /// Ends a membership, a key or an invitation.
 struct Revoke: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Revoke a member with all its keys, one key, or an invitation. A running hub ends its connections.",
+    abstract: "Revoke a member with all its keys and browsers, one of them, or an invitation. A running hub ends them.",
     discussion: "The hub acts within one heartbeat. What the member has read by then, it has read.")
 
-  @Argument(help: "Name of a member, a public key, or the id of an invitation, as `bindhub members` prints them.")
+  @Argument(
+    help: "Name of a member, a public key, or the id of a browser or an invitation, as `bindhub members` prints them.")
   var target: String
 
   @OptionGroup var choice: KeysChoice
@@ -162,8 +197,10 @@ struct Revoke: ParsableCommand {
     choice.append { members throws(MemberError) in
       if let key = PublicKey(target), members.keys[key] != nil { return .revokeKey(key) }
       // A member may be called like the id of an invitation: the wider right goes first.
-      let isMember = members.keys.values.contains { $0.name == target }
+      let isMember = members.isMember(target)
       if !isMember, members.invitations[target] != nil { return .withdraw(id: target) }
+      if !isMember, members.pages.invitations[target] != nil { return .withdraw(id: target) }
+      if !isMember, members.pages.sessions[target] != nil { return .endPage(id: target) }
       return .revoke(name: target)
     }
   }
@@ -190,7 +227,7 @@ extension KeyError {
   fileprivate var exitCode: Int32 {
     switch self {
     case .badHubName, .noInvitation, .member(.badName): 64
-    case .member, .unknownHub: 1
+    case .member, .unknownHub, .changing, .notChanging: 1
     case .exists: 73
     case .unusable, .malformed: 74
     case .missing, .exposed: 78

@@ -48,7 +48,8 @@ struct Kick: ParsableCommand {
 /// Lists the members.
 struct ListMembers: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "members", abstract: "List the members with their keys, the open invitations, and who is kicked.")
+    commandName: "members",
+    abstract: "List the members with their keys and browsers, the open invitations, and who is kicked.")
 
   @Flag(name: .long, help: "Print JSON, one object per line.")
   var json = false
@@ -78,6 +79,29 @@ struct ListMembers: ParsableCommand {
             .init("role", invitation.role.map { .string($0) } ?? .null),
           ]).text
           : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)\(words(invitation.role))")
+    }
+    for (id, page) in members.pages.sessions.sorted(by: { ($0.value.name, $0.key) < ($1.value.name, $1.key) })
+    where page.until > now {
+      print(
+        json
+          ? JSON.object([
+            .init("page", .string(id)), .init("member", .string(page.name)), .init("label", .string(page.label)),
+            .init("since", .integer(page.since)), .init("until", .integer(page.until)),
+            .init("role", page.role.map { .string($0) } ?? .null),
+          ]).text
+          : "\(page.name)  page \(id)  since \(date(page.since))  \(page.label)\(words(page.role))")
+    }
+    for (id, invitation) in members.pages.invitations.sorted(by: { $0.key < $1.key })
+    where invitation.usedBy == nil && invitation.until > now {
+      print(
+        json
+          ? JSON.object([
+            .init("invitation", .string(id)), .init("member", .string(invitation.name)),
+            .init("until", .integer(invitation.until)),
+            .init("role", invitation.role.map { .string($0) } ?? .null), .init("page", true),
+          ]).text
+          : "\(invitation.name)  invited to the pages until \(date(invitation.until))  invitation \(id)"
+            + words(invitation.role))
     }
     for (name, kick) in members.kicks.sorted(by: { $0.key < $1.key }) where kick.counts(at: now) {
       print(

@@ -52,7 +52,7 @@ struct Serve: ParsableCommand {
   @Flag(
     name: .long,
     help: """
-      Allow other machines to connect to tcp:// and --web without keys. Nothing is encrypted; any client may read and \
+      Allow other machines to connect to tcp:// without keys, and to --web without encryption. Any client may read and \
       write.
       """)
   var insecure = false
@@ -101,13 +101,19 @@ struct Serve: ParsableCommand {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
     }
-    let web = webChoice.configuration(
+    var web = webChoice.configuration(
       isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
+    web?.keys = configuration.keys
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
     let keys = configuration.keys.map(HubKeys.init(in:))
-    signals.forward(to: ending, log) { _ = try? keys?.requestAccess() }
+    let pages = Held<WebGateway?>(nil)
+    signals.forward(to: ending, log) {
+      _ = try? keys?.requestAccess()
+      // Its log tells the outcome.
+      try? pages.withLock { $0 }?.reloadCertificate()
+    }
     if insecure, keysChoice.keys.haveAccess {
       log.warning(
         "the rights do not count", metadata: ["file": "\(keysChoice.keys.accessPath)", "because": "--insecure"])
@@ -117,6 +123,7 @@ struct Serve: ParsableCommand {
       let hub = try Hub(configuration: configuration, logger: log)
       try hub.start()
       let gateway = Serve.serve(hub, web, log)
+      pages.withLock { $0 = gateway }
       announce(hub, gateway)
       ending.follow(hub)
       if exitsWithStandardInput { ending.followStandardInput() }
@@ -148,8 +155,9 @@ struct Serve: ParsableCommand {
     guard !insecure else { return nil }
     let keys = keysChoice.keys
     guard keysChoice.directory == nil else { return keys.directory }
-    // Rights count over ipc too.
-    guard keys.exist, addresses.contains(where: { $0.transport == .tcp }) || keys.haveAccess else { return nil }
+    // Rights count over ipc too, and pages are for members.
+    let isNeeded = addresses.contains { $0.transport == .tcp } || keys.haveAccess || webChoice.web != nil
+    guard keys.exist, isNeeded else { return nil }
     return keys.directory
   }
 

@@ -56,6 +56,9 @@ struct Status: ParsableCommand {
     if plain(report, "insecure") == "true" {
       lines.append("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
     }
+    if let next = report["keys"]?["next"], let moment = report["keys"]?["nextFrom"]?.int64 {
+      lines.append("key  changes to \(PrintedText.escaped(next.plain)) at \(date(moment))")
+    }
     if let store = report["store"] {
       let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
       lines.append(
@@ -85,6 +88,10 @@ struct Status: ParsableCommand {
           "\(plain(entry, "peer")) declares \(plain(entry, "model")).\(PrintedText.escaped(field.name)) as "
             + "\(plain(field.value, "declared")); the model's description says \(plain(field.value, "described"))")
       }
+    }
+    for name in report["limited"]?.elements ?? [] {
+      let held = (name.members ?? []).filter { $0.name != "name" }.map { "\($0.name) \($0.value.plain) times" }
+      lines.append("\(plain(name, "name")) has reached its limit of \(held.joined(separator: ", of "))")
     }
     if case .object(let counters)? = report["counters"] {
       let nonzero = counters.filter { if case .integer(let count) = $0.value { count != 0 } else { false } }

@@ -36,14 +36,15 @@ struct Web: ParsableCommand {
     let entry = entry(of: address)
     guard let url = ownName ? entry.ownNameURL() : entry.url() else {
       fail(
-        "--own-name needs pages that require a token, at 127.0.0.1 or on all interfaces; the hub's are at"
-          + " \(entry.address). Omit --own-name", 1)
+        "--own-name needs pages that require a token, at 127.0.0.1 or on all interfaces, without --web-tls; the hub's"
+          + " are at \(entry.address). Omit --own-name", 1)
     }
     if json {
       let token = entry.token.map { JSON.string($0) } ?? .null
       print(
         JSON.object([
-          .init("url", .string(url)), .init("address", .string(entry.address)), .init("token", token),
+          .init("url", .string(url)), .init("address", .string(entry.address)),
+          .init("origin", .string(entry.origin)), .init("token", token),
         ]).text)
     } else {
       print(url)

@@ -11,6 +11,27 @@ struct WebChoice: ParsableArguments {
       valueName: "address"))
   var web: String?
 
+  @Option(
+    name: .customLong("web-tls"), parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "Encrypt the pages, with a certificate and its key in two PEM files.",
+      discussion: "Sent SIGHUP, the hub reads them again.", valueName: "cert> <key"))
+  var tls: [String] = []
+
+  @Option(
+    name: .customLong("web-origin"),
+    help: ArgumentHelp(
+      "Origin under which browsers reach the pages, such as https://panel.example. Repeatable; the first is printed.",
+      valueName: "origin"))
+  var origins: [String] = []
+
+  @Option(
+    name: .customLong("web-proxy"),
+    help: ArgumentHelp(
+      "Address or range of a reverse proxy, such as 10.0.0.2 or 10.0.0.0/24, whose X-Forwarded headers count. "
+        + "Repeatable.", valueName: "address"))
+  var proxies: [String] = []
+
   @Flag(name: .customLong("web-open"), help: "Require no token: any client that can connect may read and write.")
   var webOpen = false
 
@@ -19,6 +40,12 @@ struct WebChoice: ParsableArguments {
 
   func validate() throws {
     if web == nil, webOpen { throw ValidationError("--web-open needs --web") }
+    if web == nil, !tls.isEmpty { throw ValidationError("--web-tls needs --web") }
+    if web == nil, !origins.isEmpty { throw ValidationError("--web-origin needs --web") }
+    if web == nil, !proxies.isEmpty { throw ValidationError("--web-proxy needs --web") }
+    if !tls.isEmpty, tls.count != 2 {
+      throw ValidationError("--web-tls takes two files, the certificate and its key, not \(tls.count)")
+    }
     if web == nil, pages != nil { throw ValidationError("--pages needs --web") }
   }
 
@@ -27,7 +54,17 @@ struct WebChoice: ParsableArguments {
   func configuration(isInsecureAllowed: Bool, keyPath: String?) -> WebGateway.Configuration? {
     guard let web else { return nil }
     var configuration = WebGateway.Configuration()
-    do throws(WebError) { configuration.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
+    do throws(WebError) {
+      configuration.address = try WebAddress(web)
+      configuration.origins = try origins.map { text throws(WebError) in try WebOrigin(text) }
+      configuration.proxies = try proxies.map { text throws(WebError) in try WebProxy(text) }
+    } catch {
+      fail("\(error)", error.exitCode)
+    }
+    if tls.count == 2 {
+      configuration.certificate = WebCertificate(
+        certificatePath: absolutePath(tls[0]), keyPath: absolutePath(tls[1]))
+    }
     configuration.isTokenAsked = !webOpen
     configuration.isInsecureAllowed = isInsecureAllowed
     configuration.keyPath = keyPath
@@ -50,8 +87,8 @@ extension WebError {
   /// The exit code for scripts (EX_USAGE, EX_CANTCREAT, EX_SOFTWARE, EX_CONFIG of sysexits).
   var exitCode: Int32 {
     switch self {
-    case .noAddress, .pages: 64
-    case .key: 78
+    case .noAddress, .pages, .noOrigin, .noProxy, .tooMany, .twoSchemes: 64
+    case .key, .members, .certificate, .noTLS: 78
     case .addressInUse, .cannotListen: 73
     case .startedBefore: 70
     case .notLoopback: 78

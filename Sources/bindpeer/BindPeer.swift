@@ -46,6 +46,7 @@ struct BindPeer: AsyncParsableCommand {
     subcommands: [
       Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
       Ping.self, Bench.self, JoinHub.self, TrustHub.self,
+      RotateKey.self,
     ])
 
   private static let words = CommandWords(
@@ -59,7 +60,8 @@ struct BindPeer: AsyncParsableCommand {
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",
       "start": "bindhub serve", "verify": "bindhub verify", "backup": "bindhub backup",
-    ])
+    ],
+    keyed: ["trust"])
 
   static func main() async {
     do {
@@ -71,7 +73,7 @@ struct BindPeer: AsyncParsableCommand {
           Send bytes as {"$bytes":"<base64>"}, or from a file:  bindpeer set MODEL.FIELD=@FILE --bytes
           """)
       }
-      let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
+      let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
       if let complaint = words.complaint(arguments, of: BindPeer.self) { throw Failure(.usage, complaint) }
       try await perform(arguments)
     } catch let failure as Failure {

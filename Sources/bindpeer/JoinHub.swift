@@ -44,9 +44,13 @@ struct JoinHub: ParsableCommand {
 
   /// A name that stands for another hub is not taken from it.
   private func check(_ name: String, _ invitation: Invitation) throws {
-    guard let known = try? KnownHub(named: name), known.hubKey != invitation.hubKey else { return }
+    guard let known = try? KnownHub(named: name), !known.hubKeys.contains(invitation.hubKey) else { return }
     throw Failure(
-      .usage, "Another hub is known by the name \(name) here. Choose one for this hub:  bindpeer join --as NAME")
+      .usage,
+      """
+      Another hub is known by the name \(name) here. Choose one for this hub:  bindpeer join --as NAME
+      If it is the same hub, and its key has changed:  bindpeer trust \(name) '\(invitation.hubKey)'
+      """)
   }
 
   private func line() throws -> String {

@@ -3,7 +3,8 @@ import BindingKeys
 import Foundation
 import ZeroMQ
 
-/// Makes the keys of an encrypted contender: a hub's, and those of one member, as which all its clients connect.
+/// Makes the keys of an encrypted contender: a hub's, and those of one member, as which all its clients connect. Its
+/// role allows everything, because the standard limits of a name are far below what is measured.
 struct MakeKeys: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "make-keys", shouldDisplay: false)
   @Argument var folder: String
@@ -18,7 +19,14 @@ struct MakeKeys: ParsableCommand {
         time: Int64(Date().timeIntervalSince1970),
         decision: .admit(name: "bench", key: own.publicKey, label: "", invitation: nil))
     }
+    try Data(MakeKeys.access.utf8).write(to: URL(fileURLWithPath: folder + "/access.json"))
   }
+
+  private static let access = #"""
+    {"bindbus": "access", "version": 1, "members": {"bench": ["bench"]}, "roles": {"bench": {
+      "read": ["*"], "write": ["*"], "delete": ["*"], "own": ["*"], "present": ["*"], "describe": ["*"], "fanout": true,
+      "limits": {"writesPerSecond": 1000000000, "bytesPerSecond": 1000000000}}}}
+    """#
 }
 
 /// Selects the keys that `make-keys` made; without them connections are plain.

@@ -125,4 +125,19 @@ struct StandardStreamsTests {
   private final class Held: @unchecked Sendable {  // SAFETY: read only after the thread that fills it has ended
     var bytes: [UInt8] = []
   }
+
+  @Test("a public key that begins with a dash is no option, and an option of its length is no key")
+  func dashedKeys() {
+    var words = CommandWords(valued: [], flags: [], habits: [:])
+    words.keyed = ["admit"]
+    let key = "-" + String(repeating: "x", count: 39)
+    #expect(
+      words.keysLast(["admit", "anna", key, "--role", "guest"]) == ["admit", "anna", "--role", "guest", "--", key])
+    let option = "--keys=" + String(repeating: "x", count: 33)
+    for unchanged in [
+      ["admit", "anna", option], ["admit", "anna", "--", key], ["admit", "-x"], ["revoke", key], [],
+    ] {
+      #expect(words.keysLast(unchanged) == unchanged)
+    }
+  }
 }

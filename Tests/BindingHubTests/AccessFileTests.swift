@@ -22,6 +22,30 @@ struct AccessFileTests {
     #expect(policy.names == ["anna": ["a"], "uid:1000": ["a"], "*": []])
   }
 
+  @Test("of several roles the most generous limit counts, and a role that names none has the standard one")
+  func limits() throws {
+    let file = try AccessFile(
+      AccessFileTests.file(
+        #"{"few":{"limits":{"connections":4,"writesPerSecond":9000}},"some":{"limits":{"connections":8}},"any":{}}"#,
+        #"{"anna":["few","some"],"ben":["few","any"],"cleo":["few"],"uid:7":["few"],"*":[]}"#))
+    func limits(_ user: HubPrincipal) -> NameLimits? { AccessPolicy.limits(of: user, by: file.policy) }
+    #expect(limits(.named("anna", role: nil))?[.connections] == 8)
+    #expect(limits(.named("anna", role: nil))?[.writesPerSecond] == 9_000)
+    #expect(limits(.named("ben", role: nil))?[.connections] == NameLimits.Kind.connections.standard)
+    #expect(limits(.named("cleo", role: nil))?[.connections] == 4)
+    #expect(limits(.named("dora", role: nil)) == NameLimits())
+    #expect(limits(.named("dora", role: "few"))?[.connections] == 4)
+    #expect(limits(.owner(name: "uid:7"))?[.connections] == 4)
+    #expect(limits(.owner(name: "uid:8")) == nil && limits(.owner(name: nil)) == nil)
+  }
+
+  @Test("a limit beyond what a hub has in all is warned about")
+  func limitWarnings() throws {
+    let file = try AccessFile(
+      AccessFileTests.file(#"{"a":{"limits":{"sessions":5000,"models":9}}}"#, #"{"anna":["a"]}"#))
+    #expect(file.warnings == ["The role a may have 5000 sessions, and a hub has 1000 in all"])
+  }
+
   @Test(
     "a wrong file is refused with the place and the reason",
     arguments: [
@@ -40,6 +64,12 @@ struct AccessFileTests {
       ),
       (file(#"{"a":{"write":["lamp."]}}"#), "roles.a.write: 'lamp.' can match nothing"),
       (file(#"{"a":{"fanout":1}}"#), "roles.a.fanout: must be true or false"),
+      (file(#"{"a":{"limits":{"writes":1}}}"#), "roles.a.limits: has 'writes', which is unknown; known are conn"),
+      (file(#"{"a":{"limits":[]}}"#), "roles.a.limits: must be an object"),
+      (file(#"{"a":{"limits":{"sessions":0}}}"#), "roles.a.limits.sessions: must be a whole number from 1"),
+      (file(#"{"a":{"limits":{"models":2000000000}}}"#), "roles.a.limits.models: must be a whole number"),
+      (file(#"{"a":{"limits":{"connections":1.5}}}"#), "roles.a.limits.connections: must be a whole number"),
+      (file(#"{"a":{"limits":{"connections":"9"}}}"#), "roles.a.limits.connections: must be a whole number"),
       (file(#"{"a b":{}}"#), "roles: 'a b' is not a member's name"),
       (file("{}", #"{"anna":["b"]}"#), "members.anna: names the role 'b', which roles does not define"),
       (file("{}", #"{"uid:x":[]}"#), "members: 'uid:x' is not a member's name"),

@@ -151,10 +151,16 @@ final class Caller {
     return try HubMessage.decode(frame).message
   }
 
+  /// What the hub tells next of its keys.
+  func keys() throws -> AnnouncedKeys {
+    guard case .keys(let keys) = try next() else { throw Silence() }
+    return keys
+  }
+
   /// - Parameter subscribing: whether to open the publish connection too.
-  func hello(subscribing: Bool = true) throws {
+  func hello(subscribing: Bool = true, capabilities: [String] = []) throws {
     let identity = Identity(secret: .random(), name: "caller")
-    try send(.hello(Hello(identity: identity, capabilities: [Capability.users])))
+    try send(.hello(Hello(identity: identity, capabilities: [Capability.users] + capabilities)))
     let answer = try HubMessage.decode(try #require(try frame()))
     guard case .welcome(let welcome) = answer.message else { throw Silence() }
     start = answer.header.start

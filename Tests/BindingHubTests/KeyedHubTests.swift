@@ -63,6 +63,20 @@ struct KeyedHubTests {
     #expect(try hub.handshake(.dealer, at: hub.tcp.description, hub.options(other)) != .handshakeSucceeded)
   }
 
+  @Test("clocks that are a day apart do not matter: an invitation ends by the hub's alone")
+  func clocks() throws {
+    var ahead = try hub.invitation(for: "anna")
+    ahead.until -= 86_400
+    #expect(try ahead.enrol(try KeyPair.random().publicKey, label: "") == "anna")
+    let now = Int64(Date().timeIntervalSince1970)
+    var behind = try hub.keys.invite(
+      "ben", to: try #require(try hub.keys.listening()), lifetime: 3_600, at: now - 86_400)
+    behind.until += 86_400
+    let key = try KeyPair.random().publicKey
+    let expired = behind
+    #expect(throws: EnrolmentError.unknownInvitation(member: "ben")) { try expired.enrol(key, label: "") }
+  }
+
   @Test("a withdrawn invitation is refused")
   func withdrawn() throws {
     let invitation = try hub.invitation(for: "anna")

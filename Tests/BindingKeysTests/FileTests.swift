@@ -110,6 +110,14 @@ struct FileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["members"])
   }
 
+  @Test("no public key looks like an option of a command")
+  func dash() throws {
+    for number in 0..<600 {
+      let keys = try KeyFile.create(.peer, at: "\(path)-\(number)")
+      #expect(!"\(keys.publicKey)".hasPrefix("-"))
+    }
+  }
+
   @Test("keys are never overwritten")
   func existing() throws {
     let keys = try KeyFile.create(.hub, at: path)
@@ -131,6 +139,11 @@ struct FileTests {
     _ = try KeyFile.create(.hub, at: path)
     #expect(throws: KeyError.malformed(path: path, problem: "does not hold the key of a peer")) {
       try KeyFile.read(.peer, at: path)
+    }
+    try FileManager.default.removeItem(atPath: path)
+    _ = try KeyFile.create(.peer, at: path)
+    #expect(throws: KeyError.malformed(path: path, problem: "does not hold the key of a hub")) {
+      try KeyFile.read(.hub, at: path)
     }
   }
 

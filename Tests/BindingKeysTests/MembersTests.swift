@@ -95,6 +95,74 @@ struct MembersTests {
     #expect(members.standing(of: oneTime, at: 5) == .unknown)
   }
 
+  // MARK: Keys that members change
+
+  private mutating func renew(_ key: PublicKey, by own: PublicKey, at now: Int64) throws {
+    if let record = try members.renewal(of: key, label: "new", by: own, at: now) { try members.apply(record) }
+  }
+
+  @Test("a member's new key has the name and role of the key that asks; the same key again changes nothing")
+  mutating func renewed() throws {
+    try apply(.admit(name: "anna", key: anna, label: "", invitation: nil, role: "guest"))
+    try renew(other, by: anna, at: 60)
+    #expect(members.keys[other] == Members.Key(name: "anna", label: "new", since: 60, role: "guest", by: anna))
+    #expect(try members.renewal(of: other, label: "new", by: anna, at: 61) == nil)
+  }
+
+  @Test("a member adds no key of another member or of an invitation, and is not told whose it is")
+  mutating func liar() throws {
+    try invite()
+    try apply(.admit(name: "anna", key: anna, label: "", invitation: nil))
+    try apply(.admit(name: "ben", key: other, label: "", invitation: nil))
+    for key in [anna, oneTime] {
+      #expect(throws: MemberError.keyInUse(key, by: "somebody")) {
+        try members.renewal(of: key, label: "", by: other, at: 60)
+      }
+    }
+  }
+
+  @Test("a member ends its own keys only, whether there is another's or none, and never the one that asks")
+  mutating func retired() throws {
+    try apply(.admit(name: "anna", key: anna, label: "", invitation: nil))
+    try apply(.admit(name: "ben", key: other, label: "", invitation: nil))
+    #expect(try members.retirement(of: anna, by: other, at: 60) == nil)
+    #expect(try members.retirement(of: oneTime, by: other, at: 60) == nil)
+    #expect(throws: MemberError.inUse(other)) { try members.retirement(of: other, by: other, at: 60) }
+    let third = try KeyPair.random().publicKey
+    try renew(third, by: other, at: 60)
+    try members.apply(try #require(try members.retirement(of: other, by: third, at: 61)))
+    #expect(members.standing(of: other, at: 62) == .unknown)
+    #expect(members.standing(of: third, at: 62) == .member(name: "ben"))
+  }
+
+  @Test("a member that has 16 keys adds none; the hub's own user may give it more")
+  mutating func manyKeys() throws {
+    try apply(.admit(name: "anna", key: anna, label: "", invitation: nil))
+    for _ in 1..<Members.keysOfName { try renew(try KeyPair.random().publicKey, by: anna, at: 60) }
+    #expect(throws: MemberError.manyKeys("anna", limit: Members.keysOfName)) {
+      try members.renewal(of: other, label: "", by: anna, at: 60)
+    }
+    try apply(.admit(name: "anna", key: other, label: "", invitation: nil))
+    #expect(members.keys(of: "anna").count == Members.keysOfName + 1)
+  }
+
+  @Test("a member adds 16 keys a day, however many it ends; a day later it may again")
+  mutating func manyRenewals() throws {
+    try apply(.admit(name: "anna", key: anna, label: "", invitation: nil))
+    var key = anna
+    for _ in 0..<Members.renewalsADay {
+      let next = try KeyPair.random().publicKey
+      try renew(next, by: key, at: 60)
+      try members.apply(try #require(try members.retirement(of: key, by: next, at: 60)))
+      key = next
+    }
+    #expect(throws: MemberError.manyRenewals("anna", limit: Members.renewalsADay)) {
+      try members.renewal(of: other, label: "", by: key, at: 60 + 86_399)
+    }
+    try renew(other, by: key, at: 60 + 86_400)
+    #expect(members.standing(of: other, at: 0) == .member(name: "anna"))
+  }
+
   @Test("a revoked key is unknown at once; the member's other keys stay")
   mutating func revokedKey() throws {
     try apply(.admit(name: "anna", key: anna, label: "a", invitation: nil))

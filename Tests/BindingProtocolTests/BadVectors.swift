@@ -76,7 +76,7 @@ enum BadVectors {
       toHub("trailing-byte", good("ping") + [0], "one byte follows the token"),
       toHub("trailing-status", good("status") + [0], "a status has no body"),
       toHub("truncated-propose", Array(good("propose").dropLast()), "the value is one byte short"),
-      toPeer("unknown-kind-to-peer", patched(good("heartbeat"), 4, 0x82), "0x82 is no kind"),
+      toPeer("unknown-kind-to-peer", patched(good("heartbeat"), 4, 0x80), "0x80 is no kind"),
       toPeer("kind-of-a-peer", patched(good("heartbeat"), 4, 0x07), "0x07 is a peer's kind"),
       toPeer("start-zero", patched(good("heartbeat"), 5, 0, 0, 0, 0), "a hub's start is not 0"),
       toPeer("heartbeat-under-other-topic", patched(good("heartbeat"), 3, 0x01), "heartbeats have topic 0x01000000"),
@@ -209,6 +209,11 @@ enum BadVectors {
         "approval-long", good("approval").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
         "1,001 bytes; a reason has at most 1,000"),
       toPeer("rights-pattern-dot", replaced(good("rights"), "level", Array("le.el".utf8)), "a dot in a pattern"),
+      toPeer("keys-two-next", patched(good("keys-next"), 49, 2) + [UInt8](repeating: 9, count: 40), "two next keys"),
+      toPeer(
+        "keys-next-is-present", Array(good("keys-next")[..<50] + good("keys-next")[17..<49] + good("keys-next")[82...]),
+        "the next key is the present one"),
+      toPeer("keys-short", Array(good("keys").dropLast(2)), "the present key is one byte short"),
       toPeer("approve-field-dot", replaced(good("approve"), "old", Array("o.d".utf8)), "a dot in a field name"),
       badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),

@@ -138,6 +138,14 @@ enum GoodVectors {
               session: session, topic: lamp, mayOwn: false, mayBePresent: false, mayDescribe: false, write: [],
               delete: [])))
       ),
+      ("keys", down(.keys(AnnouncedKeys(session: session, present: Array(1...32))))),
+      (
+        "keys-next",
+        down(
+          .keys(
+            AnnouncedKeys(
+              session: session, present: Array(1...32), next: .init(key: Array(101...132), moment: 1_795_260_576_514))))
+      ),
       (
         "joined",
         down(

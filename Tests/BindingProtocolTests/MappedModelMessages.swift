@@ -44,6 +44,31 @@ extension SessionRights: Mapped {
   }
 }
 
+extension AnnouncedKeys: Mapped {
+  static var blank: AnnouncedKeys { AnnouncedKeys(session: 0, present: []) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("session", &session)
+    var present = hexadecimal(present)
+    content.text("present", &present)
+    self.present = bytes(hexadecimal: present) ?? []
+    var list = next.map { [$0] } ?? []
+    content.list("next", &list)
+    next = list.first
+  }
+}
+
+extension AnnouncedKeys.Next: Mapped {
+  static var blank: AnnouncedKeys.Next { AnnouncedKeys.Next(key: [], moment: 0) }
+
+  mutating func map(_ content: inout ContentMap) {
+    var key = hexadecimal(key)
+    content.text("key", &key)
+    self.key = bytes(hexadecimal: key) ?? []
+    content.number("moment", &moment)
+  }
+}
+
 extension Joined: Mapped {
   static var blank: Joined {
     Joined(

@@ -89,6 +89,7 @@ enum Vector: Equatable {
     case .statusReport(let content): content.content
     case .approve(let content): content.content
     case .rights(let content): content.content
+    case .keys(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -164,6 +165,7 @@ enum Vector: Equatable {
     case .statusReport: .statusReport(.read(body, problems: &problems))
     case .approve: .approve(.read(body, problems: &problems))
     case .rights: .rights(.read(body, problems: &problems))
+    case .keys: .keys(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

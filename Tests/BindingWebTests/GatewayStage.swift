@@ -6,7 +6,8 @@ import Testing
 /// A gateway and a hub's machine on one thread, without sockets. Messages between them arrive immediately; a page
 /// is the list of texts that it received.
 struct GatewayStage {
-  private static let connection: ConnectionID = 1
+  /// One within the hub's process.
+  private static let connection: ConnectionID = 1 << 63 + 1
 
   private(set) var gateway: Gateway
   private var hub: HubMachine
@@ -18,8 +19,13 @@ struct GatewayStage {
   private var texts: [PageID: [JSON]] = [:]
   private(set) var ended: [PageID: UInt16] = [:]
   private(set) var pauses: [UInt64] = []
+  private(set) var endedBrowsers: [String] = []
   /// Whether the hub's commits are lost on the way to the gateway.
   var losesCommits = false
+  /// Whether the hub is of a release that does not know for whom a hello is.
+  var isOld = false
+  /// All that each page was ever sent.
+  private(set) var sent: [PageID: [String]] = [:]
 
   init(
     _ configure: (inout GatewayOptions) -> Void = { _ in },
@@ -46,6 +52,20 @@ struct GatewayStage {
     )
   }
 
+  /// A hub with members, to whose other connection everything is allowed.
+  init(_ policy: AccessPolicy, _ members: HubMembers, _ configure: (inout GatewayOptions) -> Void = { _ in }) {
+    self.init(configure)
+    apply(policy)
+    apply(members)
+    actAtHub { hub, _, _ in hub.identify(9, as: .owner(name: nil)) }
+  }
+
+  mutating func apply(_ policy: AccessPolicy) { actAtHub { hub, _, _ in _ = hub.apply(policy) } }
+  mutating func apply(_ members: HubMembers) { actAtHub { hub, _, _ in hub.apply(members) } }
+
+  func knows(_ model: String) -> Bool { hub.topic(of: model) != nil }
+  func topic(of model: String) -> Topic { hub.topic(of: model) ?? 0 }
+
   // MARK: Events
 
   /// Performs one input of the gateway and everything that follows from it.
@@ -64,20 +84,22 @@ struct GatewayStage {
       case .open(let pause):
         pauses.append(pause)
         (isConnected, topics, opens) = (false, [], true)
-      case .send(let frame): if isConnected { toHub.append(frame) }
+      case .send(let frame): if isConnected { toHub.append(isOld ? GatewayStage.older(frame) : frame) }
       case .subscribe(let topic):
         topics.insert(topic)
         actAtHub { hub, time, output in
-          topic.withUnsafeBytes { hub.subscribed($0, by: 1, time: time, into: &output) }
+          topic.withUnsafeBytes { hub.subscribed($0, by: GatewayStage.connection, time: time, into: &output) }
         }
       case .unsubscribe(let topic):
         topics.remove(topic)
         actAtHub { hub, time, output in
-          topic.withUnsafeBytes { hub.unsubscribed($0, by: 1, time: time, into: &output) }
+          topic.withUnsafeBytes { hub.unsubscribed($0, by: GatewayStage.connection, time: time, into: &output) }
         }
       case .sendText(let page, let text):
+        sent[page, default: []].append(String(decoding: text, as: UTF8.self))
         do { texts[page, default: []].append(try JSON(parsing: text)) } catch { Issue.record("\(error)") }
       case .end(let page, let code, _): ended[page] = code
+      case .endBrowser(let session): endedBrowsers.append(session)
       case .log, .close: break
       }
     }
@@ -89,6 +111,17 @@ struct GatewayStage {
       for frame in toHub {
         frame.withUnsafeBytes { hub.receive($0, on: GatewayStage.connection, time: time, into: &output) }
       }
+    }
+  }
+
+  /// A hello without what an old hub does not read.
+  private static func older(_ frame: [UInt8]) -> [UInt8] {
+    frame.withUnsafeBytes { bytes in
+      var reader = WireReader(bytes)
+      guard let header = try? PeerHeader(from: &reader), header.kind == .hello, var hello = try? Hello(from: &reader)
+      else { return frame }
+      hello.capabilities.removeAll { Representation(capability: $0) != nil }
+      return PeerMessage.hello(hello).encode(session: header.session, start: header.start)
     }
   }
 
@@ -154,16 +187,27 @@ struct GatewayStage {
 
   // MARK: Pages
 
-  mutating func arrive(_ number: UInt64) -> PageID {
+  mutating func arrive(_ number: UInt64, for member: PageMember? = nil) -> PageID {
     let page = PageID(number)
-    act { gateway, now, output in gateway.arrived(page, now: now, into: &output) }
+    act { gateway, now, output in gateway.arrived(page, for: member, now: now, into: &output) }
     return page
   }
 
-  mutating func send(_ page: PageID, _ text: String) {
+  /// Returns a member's page that has arrived and said hello.
+  mutating func member(_ number: UInt64, _ name: String, role: String? = nil) -> PageID {
+    let page = arrive(number, for: PageMember(session: "s\(number)", name: name, role: role))
+    hello(page, tag: number)
+    return page
+  }
+
+  mutating func send(_ page: PageID, _ text: String) { send(page, [text]) }
+
+  /// Sends texts that arrive together.
+  mutating func send(_ page: PageID, _ texts: [String]) {
     act { gateway, now, output in
-      var text = text
-      text.withUTF8 { gateway.receive(UnsafeRawBufferPointer($0), from: page, now: now, into: &output) }
+      for var text in texts {
+        text.withUTF8 { gateway.receive(UnsafeRawBufferPointer($0), from: page, now: now, into: &output) }
+      }
     }
   }
 

@@ -10,6 +10,8 @@ final class Site {
   let hub: Hub
   let gateway: WebGateway
   let port: Int
+  /// Where test clients connect instead, if the gateway encrypts.
+  var clientPort: Int
 
   init(_ change: (inout WebGateway.Configuration) -> Void = { _ in }) throws {
     hub = try Hub.embedded()
@@ -20,6 +22,7 @@ final class Site {
       hub: hub, configuration: configuration, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try gateway.start()
     port = try #require(gateway.address.split(separator: ":").last.flatMap { Int($0) })
+    clientPort = port
   }
 
   deinit {
@@ -40,10 +43,10 @@ final class Site {
 
   /// A new code.
   var code: String { String(gateway.url.split(separator: "=").last ?? "") }
-  var origin: String { "Origin: http://\(host)" }
+  var origin: String { "Origin: \(gateway.configuration.certificate == nil ? "http" : "https")://\(host)" }
 
   func client(receiveBytes: Int32? = nil) throws -> RawClient {
-    try RawClient(port: port, receiveBytes: receiveBytes)
+    try RawClient(port: clientPort, receiveBytes: receiveBytes)
   }
 
   /// Sends one request on a new connection, with the token unless other lines are given.

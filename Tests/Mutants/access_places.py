@@ -6,6 +6,20 @@ _CORE = "Sources/BindingHub/Core/"
 
 PLACES = [
     Place(
+        _CORE + "HubMachine.swift", "func announce", "instead of",
+        "for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }",
+        """
+if !Mutant.isOn(.keysOnlyAfterWelcome) {
+  for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
+}
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "hub.sendKeys(to: id, &output)",
+        "if !Mutant.isOn(.keysOnlyAtChange) { hub.sendKeys(to: id, &output) }",
+    ),
+    Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func joinModel", "instead of",
         "guard user.mayRead(join.name) else {",
         "guard user.mayRead(join.name) || Mutant.isOn(.joinUnread) else {",
@@ -21,19 +35,19 @@ if !user.rights(on: join.name).isBelieved, !Mutant.isOn(.believeReaders) {
     ),
     Place(
         _CORE + "Sync/PrefixAnnouncer.swift", "func announce", "instead of",
-        "let user = hub.access.rights(of: connection)",
-        "let user = Mutant.isOn(.announceUnread) ? .all : hub.access.rights(of: connection)",
+        "let user = hub.access.rights(in: share.session, on: connection)",
+        "let user = Mutant.isOn(.announceUnread) ? .all : hub.access.rights(in: share.session, on: connection)",
     ),
     Place(
         _CORE + "Sync/PrefixAnnouncer.swift", "func announceFirstCommit", "instead of",
         """
-guard let session = hub.sessions[id], hub.access.rights(of: session.connection).mayRead(model.id) else {
+guard let session = hub.sessions[id], hub.access.rights(of: session).mayRead(model.id) else {
   continue
 }
 """,
         """
 guard let session = hub.sessions[id],
-  Mutant.isOn(.announceFirstUnread) || hub.access.rights(of: session.connection).mayRead(model.id)
+  Mutant.isOn(.announceFirstUnread) || hub.access.rights(of: session).mayRead(model.id)
 else {
   continue
 }
@@ -73,13 +87,43 @@ let cannotSubscribe =
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "endpoints: user.hasFanout ? hub.configuration.endpoints : [],",
-        "endpoints: user.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
+        "endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],",
+        "endpoints: carrier.hasFanout || Mutant.isOn(.tellEndpoints) ? hub.configuration.endpoints : [],",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "let name = hub.access.user(of: connection)?.name",
-        "let name = Mutant.isOn(.forgetUser) ? nil : hub.access.user(of: connection)?.name",
+        "let name = represented?.name ?? hub.access.user(of: connection)?.name",
+        """
+let carrierName = Mutant.isOn(.forgetUser) ? nil : hub.access.user(of: connection)?.name
+let name = Mutant.isOn(.nameCarrier) ? carrierName : represented?.name ?? carrierName
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "if let represented { hub.access.represent(represented, in: id, through: connection) }",
+        """
+if let represented, !Mutant.isOn(.ignoreRepresented) {
+  hub.access.represent(represented, in: id, through: connection)
+}
+""",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func representation", "instead of",
+        "guard isGateway(connection) else {",
+        "guard isGateway(connection) || Mutant.isOn(.anyGateway) else {",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func rights", "before",
+        "return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: rights(of: connection))",
+        """
+if Mutant.isOn(.carrierRights) { return rights(of: connection) }
+if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, role: somebody.role)) }
+""",
+    ),
+    Place(
+        _CORE + "Access/AccessControl.swift", "func apply", "before",
+        "let rights = rights(of: user.representation, through: user.connection)",
+        "if Mutant.isOn(.keepRepresented) { continue }",
     ),
     Place(
         _CORE + "Access/UserRights.swift", "var patterns", "instead of",
@@ -125,7 +169,42 @@ guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: 
     ),
     Place(
         _CORE + "HubMachine.swift", "func isAdmin", "before",
-        "let user = hub.access.rights(of: connection)",
+        "let user = hub.access.rights(in: header.session, on: connection)",
         "if Mutant.isOn(.adminUnchecked) { return true }",
+    ),
+    Place(
+        _CORE + "Limits/NameUsage.swift", "func admit", "before",
+        "guard bytes.isPositive else { return 0 }",
+        "if Mutant.isOn(.limitNobody) { return count }",
+    ),
+    Place(
+        _CORE + "Limits/UsageTable.swift", "func usage", "before",
+        "if let known = usages[name] {",
+        "if Mutant.isOn(.limitOthers), let other = usages.values.min(by: { $0.name < $1.name }) { return other }",
+    ),
+    Place(
+        _CORE + "Writes/ProposalQueue.swift", "func receive", "instead of",
+        "case .waits: unacknowledged += 1",
+        """
+case .waits:
+  unacknowledged += 1
+  if Mutant.isOn(.forgetRefused), case .refused? = log.batch.pending.decisions.last?.outcome {
+    _ = usage?.admit(-1, bytes: 0, at: time.monotonic)
+  }
+""",
+    ),
+    Place(
+        _CORE + "Writes/ProposalQueue.swift", "func receive", "instead of",
+        "hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: pause, session)",
+        """
+if Mutant.isOn(.dropLimited) { continue }
+hub.retryLater(
+  proposals.topic, proposals.number, .rateLimited, pause: Mutant.isOn(.endlessPause) ? 3_600_000 : pause, session)
+""",
+    ),
+    Place(
+        _CORE + "Limits/UsageTable.swift", "func apply", "before",
+        "for usage in usages.values {",
+        "if Mutant.isOn(.keepLimits) { return }",
     ),
 ]

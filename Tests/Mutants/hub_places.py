@@ -82,7 +82,7 @@ batch.pending.commits.beginCommit(
 """,
     ),
     Place(
-        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func fence", "instead of",
         "end(earlier, time, forgetting: false, releasing: false, &output)",
         "end(earlier, time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect), &output)",
     ),

@@ -1,6 +1,7 @@
 import BindbusTesting
 import Foundation
 import Testing
+import ZeroMQ
 
 /// Two users of different machines: each has a configuration folder of its own, and they share a network only.
 @Suite("Keys and invitations, between processes", .serialized)
@@ -151,6 +152,60 @@ struct KeyTests {
     withExtendedLifetime(hub) {}
   }
 
+  /// A C compiler; nil: there is none.
+  private static let compiler: String? = {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let paths = folders.flatMap { folder in ["cc", "clang", "gcc"].map { "\(folder)/\($0)" } }
+    return paths.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  /// A library that drops the authentication domain of sockets of one kind.
+  private func leakyLibrary() throws -> String {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Support/LeakyZMQ/leaky.c").path
+    let library = users.bench.folder.appendingPathComponent("leaky.so").path
+    let compiling = try RunningProcess(
+      try #require(KeyTests.compiler), ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl", "-lzmq"])
+    try #require(compiling.end() == 0, "\(compiling.output)")
+    return library
+  }
+
+  @Test(
+    "a hub whose library lets strangers in at one of its ports does not start",
+    .enabled(if: compiler != nil), arguments: ["6", "9"])
+  func leaky(_ kind: String) throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let hub = try RunningProcess(
+      Bench.program("bindhub"), ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory"],
+      folder: users.bench.folder,
+      variables: [
+        "XDG_CONFIG_HOME": users.configuration("host"), "LD_PRELOAD": try leakyLibrary(),
+        "LEAKY_KIND": kind,
+      ])
+    #expect(hub.end() == 78)
+    #expect(hub.line { $0.contains("let a stranger in") } != nil, "\(hub.output)")
+  }
+
+  @Test("a hub does not start with a key that others can read, that is torn, or that is a peer's")
+  func badHubKey() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    let path = users.configuration("host") + "/bindbus/hub/hub.key"
+    let serve = ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory"]
+    chmod(path, 0o644)
+    let exposed = try users.run("bindhub", serve, as: "host")
+    #expect(exposed.code == 78 && exposed.output.contains("can be read by other users"), "\(exposed)")
+    let whole = try String(contentsOfFile: path, encoding: .utf8)
+    for (text, words) in [
+      (String(whole.dropLast(20)), "is not a complete file of keys"),
+      (whole.replacingOccurrences(of: #""of":"hub""#, with: #""of":"peer""#), "does not hold the key of a hub"),
+    ] {
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+      chmod(path, 0o600)
+      let found = try users.run("bindhub", serve, as: "host")
+      #expect(found.code == 78 && found.output.contains(words), "\(found)")
+    }
+  }
+
   @Test("a local client that claims to be somebody in its handshake stays a local user")
   func forgedUser() throws {
     #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
@@ -188,6 +243,25 @@ struct KeyTests {
     #expect(try users.run("bindhub", ["admit", "robot", trusted.output], as: "host").code == 0)
     #expect(try users.run("bindpeer", ["--hub", "plant", "set", "arm.angle=3"], as: "robot").code == 0)
     withExtendedLifetime(hub) {}
+  }
+
+  @Test("a public key may begin with a dash, as one in 85 does")
+  func dashedKey() throws {
+    #expect(try users.run("bindhub", ["keys", "init"], as: "host").code == 0)
+    var keys: [String] = []
+    while keys.count < 2 {
+      let key = "\(try KeyPair.random().publicKey)"
+      if key.hasPrefix("-") { keys.append(key) }
+    }
+    for key in keys {
+      #expect(try users.run("bindhub", ["admit", "robot", key, "--label", "x"], as: "host").code == 0)
+    }
+    #expect(try users.run("bindhub", ["revoke", keys[0]], as: "host").code == 0)
+    let listed = try users.run("bindhub", ["members"], as: "host").output
+    #expect(!listed.contains(keys[0]) && listed.contains(keys[1]), "\(listed)")
+    let trusted = try users.run(
+      "bindpeer", ["trust", "plant", keys[0], "--address", "tcp://127.0.0.1:7877"], as: "robot")
+    #expect(trusted.code == 0, "\(trusted.output)")
   }
 
   @Test("with keys a hub may listen beyond loopback, and keys are never replaced")

@@ -76,14 +76,16 @@ struct OutputTests {
       "newEpochs", "recoveries", "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches",
       "fullAppends", "peersAhead",
       "forgottenIdentities", "refusals",
+      "limitedConnections", "limitedSessions", "limitedModels", "limitedBytes", "limitedWrites", "limitedSubscriptions",
     ]
     let gate = [
       "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",
-      "cutMessages", "refusedKeys",
+      "cutMessages", "refusedKeys", "limitedAddresses",
     ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "insecure", "heartbeat", "sessions", "models",
-      "counters", "gate", "disagreements", "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
+      "counters", "gate", "disagreements", "limited", "store", "store.path", "store.bytes", "store.logBytes",
+      "store.isFull",
     ]
     let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }
     #expect(Set(expected).subtracting(found).isEmpty)

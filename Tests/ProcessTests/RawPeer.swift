@@ -15,7 +15,8 @@ final class RawPeer {
   private var message = Message()
   private let hub: HubAddress
 
-  init(_ hub: String, identity: Identity? = nil, name: String = "raw") throws {
+  /// - Parameter options: how to reach a hub with keys.
+  init(_ hub: String, identity: Identity? = nil, name: String = "raw", options: [SocketOption] = []) throws {
     self.hub = try HubAddress(hub)
     self.identity =
       identity
@@ -23,6 +24,8 @@ final class RawPeer {
     context = try Context()
     dealer = try Socket(.dealer, in: context)
     sub = try Socket(.sub, in: context)
+    try dealer.set(options)
+    try sub.set(options)
     try dealer.connect(hub)
     try #require(try dealer.wait(for: .writable, timeoutMilliseconds: 10_000))
   }
@@ -98,6 +101,18 @@ final class RawPeer {
 
   func error() throws -> ErrorMessage {
     try next { if case .error(let error) = $1 { error } else { nil } }
+  }
+
+  /// All frames of the request connection until the hub has answered a ping.
+  func framesUntilPong(_ token: UInt64) throws -> [[UInt8]] {
+    try send(.ping(Ping(token: token)))
+    var frames: [[UInt8]] = []
+    _ = try next { header, message -> Bool? in
+      frames.append(self.message.withBytes { Array($0) })
+      if case .pong(let pong) = message, pong.token == token { return true }
+      return nil
+    }
+    return frames
   }
 
   struct Silence: Error {}

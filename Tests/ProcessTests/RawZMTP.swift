@@ -46,6 +46,15 @@ final class RawZMTP {
     return receive(Int(head[1]))
   }
 
+  /// What has come within the time, at least one byte; nothing if the connection has ended.
+  func some(milliseconds: Int) -> [UInt8] {
+    var limit = timeval(tv_sec: milliseconds / 1_000, tv_usec: .init(milliseconds % 1_000 * 1_000))
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let received = recv(socket, &buffer, buffer.count, 0)
+    return Array(buffer.prefix(max(received, 0)))
+  }
+
   /// Whether the other side accepted all bytes.
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
@@ -65,7 +74,10 @@ final class RawZMTP {
     return [3] + length + [UInt8](repeating: 7, count: size)
   }
 
-  static func whole(_ frame: [UInt8]) -> [UInt8] { [0, UInt8(frame.count)] + frame }
+  static func whole(_ frame: [UInt8]) -> [UInt8] {
+    guard frame.count > 255 else { return [0, UInt8(frame.count)] + frame }
+    return [2] + (0..<8).map { UInt8(truncatingIfNeeded: frame.count >> (56 - 8 * $0)) } + frame
+  }
 
   private static func connected(port: UInt16) -> Int32? {
     let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

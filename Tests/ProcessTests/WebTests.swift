@@ -154,6 +154,13 @@ struct WebTests {
     let port = try #require(try url(first).port)
     let cases: [(arguments: [String], code: Int32, words: String)] = [
       (["--web", "127.0.0.1:\(port)"], 73, "--web 127.0.0.1:PORT"), (["--web", "0.0.0.0:0"], 78, "--insecure"),
+      (["--web", "0.0.0.0:0"], 78, "--web-tls CERT KEY"),
+      (["--web", "0.0.0.0:0"], 78, "--web-proxy ADDRESS --web-origin https://NAME"),
+      (["--web", "0.0.0.0:0", "--web-origin", "https://panel.example"], 78, "not encrypted"),
+      (["--web", "--web-origin", "panel.example"], 64, "https://panel.example"),
+      (["--web", "--web-proxy", "proxy"], 64, "10.0.0.0/24"), (["--web", "--web-tls", "a.pem"], 64, "two files"),
+      (["--web-tls", "a.pem", "a.key"], 64, "needs --web"), (["--web-proxy", "10.0.0.2"], 64, "needs --web"),
+      (["--web-origin", "https://panel.example"], 64, "needs --web"),
       (["--web", "here"], 64, "HOST:PORT"),
       (["--web", "127.0.0.1:0", "--pages", "/nothing/here"], 64, "/nothing/here"),
       (["--web-open"], 64, "needs --web"), (["--pages", "/tmp"], 64, "needs --web"),
@@ -168,6 +175,47 @@ struct WebTests {
     }
     withExtendedLifetime(first) {}
   }
+
+  @Test("named origins are printed, and behind a named proxy an address beyond loopback needs no --insecure")
+  func origins() throws {
+    let hub = try serve(
+      "--web", "0.0.0.0:0", "--web-origin", "https://panel.example", "--web-origin=http://hall.lan:8080",
+      "--web-proxy", "192.0.2.1", "--web-proxy=fd00::/8")
+    #expect(hub.line { $0.hasPrefix("web https://panel.example/?code=") } != nil, "\(hub.output)")
+    let web = try RunningProcess(Bench.program("bindhub"), ["web"], hub: bench.hub)
+    #expect(web.end() == 0 && web.output.first?.hasPrefix("https://panel.example/?code=") == true)
+    withExtendedLifetime(hub) {}
+  }
+
+  #if WebTLS
+    @Test("pages are encrypted with the files of --web-tls, and SIGHUP rereads them")
+    func encrypted() throws {
+      let stored = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("BindingWebTests/Certificates")
+      let (certificate, key) = (bench.folder.path + "/hall.pem", bench.folder.path + "/hall.key")
+      func put(_ name: String, _ path: String) throws {
+        try Data(contentsOf: stored.appendingPathComponent(name)).write(to: URL(fileURLWithPath: path))
+      }
+      try put("hall.pem", certificate)
+      try put("hall.key", key)
+      chmod(key, 0o644)
+      let wide = try serve("--web", "127.0.0.1:0", "--web-tls", certificate, key)
+      #expect(wide.end() == 78 && wide.line { $0.contains("chmod 600 \(key)") } != nil, "\(wide.output)")
+      chmod(key, 0o600)
+      let hub = try serve("--web", "127.0.0.1:0", "--web-tls", certificate, key, "--log", "info")
+      #expect(hub.line { $0.hasPrefix("web https://127.0.0.1:") } != nil, "\(hub.output)")
+      try put("renewed.key", key)
+      hub.send(SIGHUP)
+      #expect(hub.line { $0.contains("the certificate of before stays in use") } != nil, "\(hub.output)")
+      try put("renewed.pem", certificate)
+      hub.send(SIGHUP)
+      #expect(hub.line { $0.contains("using the certificate as it is now") } != nil, "\(hub.output)")
+      let name = try RunningProcess(Bench.program("bindhub"), ["web", "--own-name"], hub: bench.hub)
+      #expect(name.end() == 1 && name.line { $0.contains("without --web-tls") } != nil, "\(name.output)")
+      hub.send(SIGTERM)
+      #expect(hub.end() == 0)
+    }
+  #endif
 
   @Test("--web without an address uses 127.0.0.1:7880")
   func usual() throws {

@@ -22,6 +22,16 @@ extension FaultProfile {
     if chance.perMille(400), !hasEphemeralOrBarriers, unnoticedLosses == 0 { hasRights = true }
   }
 
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawLimits(from chance: inout Chance) {
+    if hasRights, chance.perMille(600) { hasLimits = true }
+  }
+
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawKeys(from chance: inout Chance) {
+    if chance.perMille(250) { hasKeys = true }
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

@@ -104,6 +104,10 @@ package struct FaultProfile: Sendable {
 
   /// Whether users have different rights, which change meanwhile.
   package var hasRights = false
+  /// Whether some of them may write only little.
+  package var hasLimits = false
+  /// Whether the hub tells its keys, which change in flight.
+  package var hasKeys = false
 
   /// Creates a profile without faults.
   package init() {}

@@ -36,6 +36,8 @@ enum Observation {
   case hubSettled
   /// A tick of the hub ended a peer's session.
   case sessionExpired(SimulatedPeer, isAfterPause: Bool)
+  /// The hub is about to learn other rights and limits.
+  case rightsChange
 
   /// A peer begins to read a frame of this kind, or has read it (nil).
   case reading(HubMessageKind?)
@@ -74,6 +76,8 @@ final class Invariants {
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
+    if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
+    if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))

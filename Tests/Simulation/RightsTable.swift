@@ -44,6 +44,10 @@ struct RightsTable {
   struct User {
     var models: [Rights]
     var hasFanout: Bool
+    /// Whether it reaches the hub through the gateway, which names it in its hellos.
+    var isCarried = false
+    /// What its name may write; nil: as much as any.
+    var limits: Limits?
     /// By model: whether this user once lacked a right, or the right to read.
     var wasDenied: [Bool]
     var wasUnreadable: [Bool]
@@ -56,8 +60,16 @@ struct RightsTable {
     }
   }
 
+  /// How much one user may write.
+  struct Limits: Equatable {
+    var writesPerSecond: Int
+    var bytesPerSecond: Int
+  }
+
   private(set) var users: [User]
   private let modelNames: [String]
+  /// The model in which the gateway may do nothing, and so those may not for whom it speaks; nil: none.
+  private let beyondGateway: Int?
   /// Models with drawn rights; visitors may do everything in the one after them.
   private let limited: Int
 
@@ -65,13 +77,16 @@ struct RightsTable {
   init(users count: Int, _ context: SimulationContext, _ chance: inout Chance) {
     modelNames = context.modelNames
     limited = context.profile.models
+    let drawn = chance.below(2 * limited)
+    beyondGateway = drawn < limited ? drawn : nil
     let nothing = modelNames.map { _ in false }
     let everything = User(
       models: modelNames.map { _ in .all }, hasFanout: true, wasDenied: nothing, wasUnreadable: nothing)
     users = Array(repeating: everything, count: count)
     for user in 1..<count {
+      users[user].isCarried = user < count - 1 && chance.perMille(400)
       for model in 0..<limited { draw(user, model, &chance) }
-      users[user].hasFanout = chance.perMille(700)
+      users[user].hasFanout = chance.perMille(700) && !users[user].isCarried
     }
   }
 
@@ -80,8 +95,21 @@ struct RightsTable {
   /// Gives some user other rights.
   mutating func change(_ chance: inout Chance) {
     let user = 1 + chance.below(users.count - 1)
-    if chance.perMille(200) { users[user].hasFanout.toggle() }
+    if chance.perMille(200), !users[user].isCarried { users[user].hasFanout.toggle() }
     draw(user, chance.below(limited), &chance)
+  }
+
+  /// Limits what some users may write; the stranger is left as it is.
+  mutating func drawLimits(_ chance: inout Chance) {
+    for user in 0..<stranger where chance.perMille(500) { drawLimits(of: user, &chance) }
+  }
+
+  /// Gives some user other limits.
+  mutating func changeLimits(_ chance: inout Chance) { drawLimits(of: chance.below(stranger), &chance) }
+
+  private mutating func drawLimits(of user: Int, _ chance: inout Chance) {
+    users[user].limits = Limits(
+      writesPerSecond: 2 + chance.below(4), bytesPerSecond: chance.perMille(700) ? 1_000_000 : 200 + chance.below(300))
   }
 
   /// Takes all rights on a model from a user.
@@ -94,6 +122,7 @@ struct RightsTable {
   private mutating func draw(_ user: Int, _ model: Int, _ chance: inout Chance) {
     var rights = Rights(drawnFrom: &chance)
     if user == stranger, rights == .all { rights = .none }
+    if users[user].isCarried, model == beyondGateway { rights = .none }
     users[user].models[model] = rights
     users[user].remember()
   }
@@ -108,8 +137,22 @@ struct RightsTable {
 
   // MARK: The hub's policy
 
-  /// Who a user is for the hub.
-  func principal(of user: Int) -> HubPrincipal { .named("u\(user)", role: nil) }
+  /// Who is at the other end of a user's connection.
+  func principal(of user: Int) -> HubPrincipal {
+    .named(users[user].isCarried ? "gateway" : "u\(user)", role: nil)
+  }
+
+  /// Whom the gateway names in the hellos of a user; nil: the user has a connection of its own.
+  func representation(of user: Int) -> Representation? {
+    users[user].isCarried ? Representation(name: "u\(user)") : nil
+  }
+
+  /// For whom a gateway may speak.
+  var members: HubMembers {
+    var members = HubMembers()
+    for user in users.indices { members.add("u\(user)", role: nil) }
+    return members
+  }
 
   /// The same as a policy.
   var policy: AccessPolicy {
@@ -119,7 +162,9 @@ struct RightsTable {
       func allow(_ right: AccessRole.Right, _ text: String) {
         if let pattern = AccessPattern(text) { patterns[right, default: []].append(pattern) }
       }
-      for (model, rights) in zip(modelNames, user.models) {
+      for (index, model) in modelNames.enumerated() {
+        // The gateway's lack of rights alone must keep it from those for whom it speaks.
+        let rights = user.isCarried && index == beyondGateway ? .all : user.models[index]
         if rights.mayRead { allow(.read, model) }
         for (right, fields) in [(AccessRole.Right.write, rights.mayWrite), (.delete, rights.mayDelete)] {
           if !fields.contains(false) { allow(right, model) }
@@ -131,7 +176,17 @@ struct RightsTable {
       }
       policy.roles["r\(index)"] = AccessRole(patterns, fanout: user.hasFanout, recover: index == 0)
       policy.names["u\(index)"] = ["r\(index)"]
+      if let limits = user.limits {
+        policy.limits["r\(index)"] = [
+          .writesPerSecond: limits.writesPerSecond, .bytesPerSecond: limits.bytesPerSecond,
+        ]
+      }
     }
+    let others = modelNames.enumerated().filter { $0.offset != beyondGateway }
+      .compactMap { AccessPattern($0.element) }
+    let everything = Dictionary(uniqueKeysWithValues: AccessRole.Right.allCases.map { ($0, others) })
+    policy.roles["gateway"] = AccessRole(everything, gateway: true)
+    policy.names["gateway"] = ["gateway"]
     return policy
   }
 }

@@ -17,6 +17,8 @@ final class SimulatedHub: SimulationPart {
   @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
   /// Who opened each connection of this run, in histories with rights.
   @exclusivity(unchecked) private var users: [ConnectionID: Int] = [:]
+  /// Its keys, without a session's number; nil: it has none.
+  @exclusivity(unchecked) var keys: AnnouncedKeys?
   /// While the process is stopped, its events wait in `inbox`.
   @exclusivity(unchecked) private(set) var isPaused = false
   @exclusivity(unchecked) private var inbox: [HubEvent] = []
@@ -63,6 +65,8 @@ final class SimulatedHub: SimulationPart {
     let birth = HubBirth(logID: 7, epoch: epoch, start: start, tailProven: isProven, floor: invariants.log.floor)
     var machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: chance.next())
     _ = machine.apply(context.rights?.policy)
+    machine.apply(context.rights?.members)
+    if let keys { machine.announce(keys, into: &output) }
     for model in store.models {
       do {
         try machine.restore(try store.load(model))
@@ -97,6 +101,7 @@ final class SimulatedHub: SimulationPart {
   private func resume() throws(Violation) {
     record("the hub goes on")
     isPaused = false
+    try announceKeys()
     try tick(isAfterPause: true)
     let events = inbox
     inbox.removeAll()
@@ -185,11 +190,26 @@ final class SimulatedHub: SimulationPart {
 
   /// Reads a frame; what follows from it happens when the hub settles.
   func receive(_ frame: [UInt8], on connection: ConnectionID) {
-    if let rights = context.rights, let user = user(on: connection), machine?.isIdentified(connection) == false {
-      machine?.identify(connection, as: rights.principal(of: user))
-      users[connection] = user
+    var frame = frame
+    if let rights = context.rights, let user = user(on: connection) {
+      if machine?.isIdentified(connection) == false {
+        machine?.identify(connection, as: rights.principal(of: user))
+        users[connection] = user
+      }
+      if let somebody = rights.representation(of: user) { frame = SimulatedHub.passedOn(frame, for: somebody) }
     }
     frame.withUnsafeBytes { machine?.receive($0, on: connection, time: time, into: &output) }
+  }
+
+  /// A frame as a gateway passes it on: a hello names for whom it is.
+  private static func passedOn(_ frame: [UInt8], for somebody: Representation) -> [UInt8] {
+    frame.withUnsafeBytes { bytes in
+      var reader = WireReader(bytes)
+      guard let header = try? PeerHeader(from: &reader), header.kind == .hello, var hello = try? Hello(from: &reader)
+      else { return frame }
+      hello.capabilities.append(somebody.text)
+      return PeerMessage.hello(hello).encode(session: header.session, start: header.start)
+    }
   }
 
   func closed(_ connection: ConnectionID) { machine?.closed(connection, time: time, into: &output) }
@@ -205,13 +225,21 @@ final class SimulatedHub: SimulationPart {
   /// Puts the present rights in force, and ends the connections whose users have others now.
   func applyRights() throws(Violation) {
     guard isThere, let policy = context.rights?.policy else { return }
-    for connection in machine?.apply(policy) ?? [] {
+    try invariants.observe(.rightsChange)
+    for connection in machine?.apply(policy, time: time) ?? [] {
       counts[.connectionEndedForRights] += 1
       machine?.expel(connection, time: time, into: &output)
       guard let peer = network.peer(on: connection) else { continue }
       peer.disconnect()
       try peer.settle()
     }
+    try settle()
+  }
+
+  /// Tells the present keys; a hub that is stopped or gone does so later.
+  func announceKeys() throws(Violation) {
+    guard isRunning, let keys else { return }
+    machine?.announce(keys, into: &output)
     try settle()
   }
 

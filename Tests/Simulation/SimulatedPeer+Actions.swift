@@ -190,6 +190,12 @@ extension SimulatedPeer {
       hub.network.subscribe(Topics.bytes(Topics.heartbeat), true, of: self)
     case .subscribe(let topic): hub.network.subscribe(Topics.bytes(topic), true, of: self)
     case .unsubscribe(let topic): hub.network.subscribe(Topics.bytes(topic), false, of: self)
+    case .learn(let keys):
+      guard keys.session == link.session else {
+        throw Violation(.hubKeys, "\(self) learned the keys that the hub told session \(keys.session)")
+      }
+      counts[.keysLearned] += 1
+      process.learned = keys
     case .close: break
     }
   }

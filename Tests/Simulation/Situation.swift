@@ -48,6 +48,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case hubPause = "hub paused for longer than its heartbeats"
   case lostBatch = "stored batch lost with the end of the log"
   case retryLater = "proposal to be retried later"
+  case limited = "proposal held back by a limit of its name"
   case retriedAsTooMany = "proposal to be retried, too many unacknowledged"
   case repeated = "duplicate proposal"
   case repeatAnswered = "duplicate proposal answered with its stored outcome"
@@ -93,6 +94,8 @@ package enum Situation: String, CaseIterable, Sendable {
   case joinRefusedWithoutRight = "join refused without the right to read"
   case droppedWithoutRight = "replica dropped with the right to read"
   case pried = "stranger asked for everything"
+  case keysChanged = "hub's keys changed"
+  case keysLearned = "hub's keys learned"
 }
 
 extension Situation {

@@ -15,6 +15,7 @@ package final class World: SimulationPart {
   private let workload: Workload
   private let ephemeralWorkload: EphemeralWorkload
   private let rightsChanges: RightsChanges
+  private let keyChanges: KeyChanges
 
   /// Creates the world of one seed.
   /// - Parameters:
@@ -27,13 +28,18 @@ package final class World: SimulationPart {
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
     var attackChance = Chance(seed: seed ^ 0x11A2_5EED)
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
+    var limitChance = Chance(seed: seed ^ 0x0117_5EED)
+    var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
+      drawn.drawLimits(from: &limitChance)
+      drawn.drawKeys(from: &keysChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
+    if drawn.hasLimits { context.rights?.drawLimits(&limitChance) }
     invariants = Invariants(context)
     network = SimulatedNetwork(context, isolationChance: Chance(seed: seed ^ 0x0F06_5EED))
     hub = SimulatedHub(context, invariants, network)
@@ -42,6 +48,7 @@ package final class World: SimulationPart {
     workload = Workload(context, network, faults)
     ephemeralWorkload = EphemeralWorkload(context, network)
     rightsChanges = RightsChanges(hub)
+    keyChanges = KeyChanges(hub, keysChance)
     for index in 0..<drawn.peers {
       let book = drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil
       network.peers.append(SimulatedPeer(index, after: nil, book: book, of: hub))
@@ -86,6 +93,7 @@ package final class World: SimulationPart {
     ephemeralWorkload.begin()
     attackers.awaitAttack()
     rightsChanges.awaitChange()
+    keyChanges.awaitChange()
     try run(for: profile.chaosMilliseconds)
   }
 
@@ -119,6 +127,7 @@ package final class World: SimulationPart {
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
     case .attack: try attackers.attack()
     case .changeRights: try rightsChanges.change()
+    case .changeKeys: try keyChanges.change()
     }
   }
 
@@ -161,7 +170,7 @@ package final class World: SimulationPart {
 
   /// Whether a feature needs more time to end than a history without it.
   private var needsMoreTime: Bool {
-    if profile.hasOwner, isAnyUnacknowledged { return true }
+    if profile.hasOwner || profile.hasLimits, isAnyUnacknowledged { return true }
     guard let ephemeral = invariants.ephemeral, hub.isThere else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.hasFieldsOfAbsent(network.peers)

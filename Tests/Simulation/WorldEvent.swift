@@ -20,6 +20,7 @@ enum WorldEvent {
   case forgeOffer(hubRun: Int)
   case attack
   case changeRights
+  case changeKeys
 }
 
 /// What is to happen at the hub. What a run of it began is void in another.

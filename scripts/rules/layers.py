@@ -10,7 +10,7 @@ from tree import Finding, Tree
 
 LIBC = {"Glibc", "Musl", "Darwin"}
 SYSTEM = LIBC | {"Dispatch", "Foundation", "FoundationEssentials", "Observation", "Synchronization"}
-NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"}
+NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOWebSocket"}
 COMMAND_LINE = LIBC | {"ArgumentParser", "Dispatch", "Foundation", "Logging"}
 
 # Imports point downward only. A new target is entered here first.
@@ -31,7 +31,7 @@ ALLOWED = {
     "BindingHub": SYSTEM | {"BindingKeys", "BindingProtocol", "Logging", "ZeroMQ"},
     "BindbusTesting": SYSTEM | {"BindingHub", "BindingModel", "BindingProtocol"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
-    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
+    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
     "bindhub": COMMAND_LINE
@@ -40,7 +40,11 @@ ALLOWED = {
     | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
     "bindlab": COMMAND_LINE
-    | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"},
+    | {"BindingHub", "BindingKeys", "BindingModel", "BindingPeer", "BindingProtocol", "BindingStore", "Simulation"}
+    | {"ZeroMQ"},
+    # What the fuzzer drives.
+    "FuzzTargets": SYSTEM
+    | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ"},
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
     "bindpeer": COMMAND_LINE | {"BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ"},
 }

@@ -22,9 +22,11 @@ package struct AccessFile: Sendable {
       throw AccessFileError(place: "version", problem: "must be 1; this release reads no other")
     }
     var roles: [String: AccessRole] = [:]
+    var limits: [String: [NameLimits.Kind: Int]] = [:]
     for (name, value) in try Members(of: file["roles"] ?? .object([]), at: "roles").all {
       try AccessFile.checkName(name, at: "roles")
       roles[name] = try AccessRole(value, at: "roles.\(name)")
+      if let given = value["limits"] { limits[name] = try AccessFile.limits(given, at: "roles.\(name).limits") }
     }
     var names: [String: [String]] = [:]
     for (name, value) in try Members(of: file["members"] ?? .object([]), at: "members").all {
@@ -38,7 +40,7 @@ package struct AccessFile: Sendable {
       }
       names[name] = given
     }
-    policy = AccessPolicy(roles: roles, names: names)
+    policy = AccessPolicy(roles: roles, names: names, limits: limits)
     warnings = AccessFile.warnings(policy)
   }
 
@@ -53,7 +55,28 @@ package struct AccessFile: Sendable {
         "The role \(role) has fanout and may not read every model: the others are not published, but sent session by "
           + "session. Without fanout it costs the others nothing")
     }
+    let hub = Limits()
+    for (kind, most) in [(NameLimits.Kind.sessions, hub.maxSessions), (.models, hub.maxModels)] {
+      for (role, limits) in policy.limits.sorted(by: { $0.key < $1.key }) where limits[kind] ?? 0 > most {
+        warnings.append("The role \(role) may have \(limits[kind] ?? 0) \(kind.rawValue), and a hub has \(most) in all")
+      }
+    }
     return warnings
+  }
+
+  /// Reads how much a role allows its bearers to use.
+  private static func limits(_ json: JSON, at place: String) throws(AccessFileError) -> [NameLimits.Kind: Int] {
+    let members = try Members(of: json, at: place, known: NameLimits.Kind.allCases.map(\.rawValue))
+    var limits: [NameLimits.Kind: Int] = [:]
+    for kind in NameLimits.Kind.allCases {
+      guard let value = members[kind.rawValue] else { continue }
+      guard case .integer(let number) = value, number >= 1, number <= NameLimits.Kind.highest else {
+        throw AccessFileError(
+          place: "\(place).\(kind.rawValue)", problem: "must be a whole number from 1 to \(NameLimits.Kind.highest)")
+      }
+      limits[kind] = Int(number)
+    }
+    return limits
   }
 
   fileprivate static func texts(_ json: JSON, at place: String) throws(AccessFileError) -> [String] {
@@ -88,10 +111,11 @@ package struct AccessFileError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension AccessRole {
-  private static let flags = ["fanout", "recover", "admin"]
+  private static let flags = ["fanout", "recover", "admin", "gateway"]
+  private static let known = Right.allCases.map(\.rawValue) + flags + ["limits"]
 
   fileprivate init(_ json: JSON, at place: String) throws(AccessFileError) {
-    let members = try Members(of: json, at: place, known: Right.allCases.map(\.rawValue) + AccessRole.flags)
+    let members = try Members(of: json, at: place, known: AccessRole.known)
     var patterns: [Right: [AccessPattern]] = [:]
     for right in Right.allCases {
       guard let value = members[right.rawValue] else { continue }
@@ -109,7 +133,8 @@ extension AccessRole {
       flags[name] = flag
     }
     self.init(
-      patterns, fanout: flags["fanout"] ?? false, recover: flags["recover"] ?? false, admin: flags["admin"] ?? false)
+      patterns, fanout: flags["fanout"] ?? false, recover: flags["recover"] ?? false, admin: flags["admin"] ?? false,
+      gateway: flags["gateway"] ?? false)
   }
 
   private static func pattern(

@@ -11,7 +11,7 @@ final class HubInquiry {
   /// Nil if the address cannot be connected to.
   /// - Parameter member: the hub as this user has joined it, for an encrypted address.
   init?(to address: HubAddress, as member: KnownHub? = nil) {
-    let keys = member?.options(to: address.description) ?? []
+    let keys = member?.options(to: address.description, as: member?.provenKey(at: address)) ?? []
     guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
       (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))] + keys)) != nil,
       (try? socket.connect(address.description)) != nil

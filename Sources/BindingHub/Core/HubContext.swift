@@ -16,6 +16,9 @@ struct HubContext {
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
   var access = AccessControl()
+  var usages = UsageTable()
+  /// What sessions are told of the hub's keys, without a session's number; nil: it has none.
+  var keys: AnnouncedKeys?
   var models: ModelTable
   var sessions: SessionTable
 
@@ -43,10 +46,12 @@ struct HubContext {
   }
 
   /// Finds a session's seat in a model.
-  mutating func seat(of origin: Origin, _ connection: ConnectionID, in model: Int) -> Seat {
+  mutating func seat(
+    of origin: Origin, in session: SessionID, _ connection: ConnectionID, in model: Int
+  ) -> Seat {
     Seat(
       model: model, writer: writer(origin, in: model), seating: models[model].members.seating,
-      limitation: access.limitation(of: connection, in: models[model].id))
+      limitation: access.limitation(in: session, on: connection, of: models[model].id))
   }
 
   /// Undoes a model's decisions that are neither stored nor reported.
@@ -84,6 +89,13 @@ struct HubContext {
   func send(_ message: HubMessage, to session: SessionID, _ output: inout HubOutput, topic: Topic = Topics.none) {
     guard let connection = sessions[session]?.connection else { return }
     output.send(message, to: .connection(connection), topic: topic, start: start)
+  }
+
+  /// Tells a session which keys the hub has and will have, if it wants to know.
+  func sendKeys(to session: SessionID, _ output: inout HubOutput) {
+    guard var keys, sessions[session]?.capabilities.learnsKeys == true else { return }
+    keys.session = session
+    send(.keys(keys), to: session, &output)
   }
 
   func error(

@@ -108,6 +108,18 @@ package struct HubCounters: Sendable, Hashable {
   package var differences: UInt64 = 0
   /// Divergences that peers found and healed themselves.
   package var healedDivergences: UInt64 = 0
+  /// Connections ended past a name's limit.
+  package var limitedConnections: UInt64 = 0
+  /// Hellos refused past a name's limit of sessions.
+  package var limitedSessions: UInt64 = 0
+  /// Joins refused past a name's limit of models.
+  package var limitedModels: UInt64 = 0
+  /// Proposals sent back past a name's limit of bytes a second.
+  package var limitedBytes: UInt64 = 0
+  /// Proposals sent back past a name's limit of writes a second.
+  package var limitedWrites: UInt64 = 0
+  /// Subscribers ended past a name's limit of subscriptions.
+  package var limitedSubscriptions: UInt64 = 0
   /// Refusals by code.
   package var refusals: [RefusalCode: UInt64] = [:]
 

@@ -5,6 +5,7 @@ extension HubMachine {
   /// Ends a drain. Puts one batch of decisions per model into `output.batches`, and sends the answers that need no
   /// store.
   package mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+    endRepresented(time, &output)
     if !proposals.sequencer.declared.isEmpty {
       reporter.disagreements.record(proposals.sequencer.declared, &output)
       proposals.sequencer.declared.removeAll()
@@ -230,6 +231,7 @@ extension HubMachine {
     hub.models.remove(index)
     for writer in model.writers.records { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }
     if let maker = model.members.maker { hub.sessions.identities[maker]?.made -= 1 }
+    model.members.makerUsage?.models -= 1
     publisher.forget(index)
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     presence.forget(index)

@@ -53,12 +53,25 @@ package struct HubMachine {
   /// Whether `identify` was called for a connection, and it is not forgotten.
   package func isIdentified(_ connection: ConnectionID) -> Bool { hub.access.isKnown(connection) }
 
-  /// Puts another policy in force; nil: everybody may do everything. What is sent from now on goes by it.
+  /// Puts another policy in force; nil: everybody may do everything. What is sent from now on goes by it, and each
+  /// name's limits. Other limits alone end no connection.
+  /// - Parameter time: the present; nil: that of the last tick.
   /// - Returns: the connections whose rights have changed; the caller ends them with `expel`, and their publish
   ///   connections, so that their peers come back with what they may now.
-  package mutating func apply(_ policy: AccessPolicy?) -> [ConnectionID] {
+  package mutating func apply(_ policy: AccessPolicy?, time: HubTime? = nil) -> [ConnectionID] {
     hub.models.apply(policy)
+    hub.usages.apply(policy, at: time?.monotonic ?? hub.lastTick)
     return hub.access.apply(policy)
+  }
+
+  /// Lets gateways speak for these members from now on, and for nobody else; nil: for nobody. Sessions that speak for
+  /// another end with the drain, before it decides anything.
+  package mutating func apply(_ members: HubMembers?) { hub.access.apply(members) }
+
+  /// Tells every session, and later ones after their welcome, which keys the hub has and will have.
+  package mutating func announce(_ keys: AnnouncedKeys, into output: inout HubOutput) {
+    hub.keys = keys
+    for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
   }
 
   /// When `tick` is due next, in milliseconds of the monotonic clock.
@@ -217,7 +230,7 @@ package struct HubMachine {
 
   /// Refuses what tells of all models to those without the right to it.
   private mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
-    let user = hub.access.rights(of: connection)
+    let user = hub.access.rights(in: header.session, on: connection)
     guard !user.isUnlimited, !user.isAdmin else { return true }
     hub.deny("\(user.words) lacks the right admin", header.session, connection, &output)
     return false

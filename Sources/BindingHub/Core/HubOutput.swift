@@ -108,6 +108,8 @@ package enum HubNotice: Sendable, Hashable {
   case differs(peer: String, model: String, version: Version)
   /// Somebody asked for something without the right to it: the text that it was answered.
   case denied(String)
+  /// A limit of a name has held so many times by now. Told of each name and limit at most every 10 s.
+  case limited(name: String, kind: NameLimits.Kind, limit: Int, times: UInt64)
   /// A peer's declaration of fields differs from the model's description.
   case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

@@ -14,6 +14,8 @@ struct StatusReporter {
   /// The state of transport and store, which the caller keeps up to date.
   var transport = TransportCounters()
   var store = StoreStatus()
+  /// The hub's key, and the next one; nil: it has none.
+  var keys: JSON?
   var disagreements = Disagreements()
 
   var nextDeadline: UInt64 { text != nil ? 0 : waiting.isEmpty ? .max : nextAt }
@@ -68,7 +70,7 @@ struct StatusReporter {
   /// The status that `bindhub status` shows. A test pins the names.
   func json(heartbeat: UInt64, _ hub: HubContext, _ time: HubTime) -> JSON {
     let sessionList = hub.sessions.inOrder.map { session in
-      let user = hub.access.user(of: session.connection).map { user in
+      let user = hub.access.user(of: session).map { user in
         [
           JSON.Member("user", .string(user.name)),
           JSON.Member("roles", .array(user.roles.sorted().map { .string($0) })),
@@ -91,15 +93,18 @@ struct StatusReporter {
       ])
     }
     let configuration = hub.configuration
-    return .object([
-      .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
-      .init("logID", .string(String(hub.logID, radix: 16))), .init("epoch", .string(String(hub.epoch, radix: 16))),
-      .init("start", .string(String(hub.start, radix: 16))),
-      .init("durability", .string("\(configuration.durability)")), .init("insecure", .bool(configuration.isInsecure)),
-      .init("heartbeat", .integer(Int64(clamping: heartbeat))), .init("sessions", .array(sessionList)),
-      .init("models", .array(Array(modelList))), .init("counters", hub.counters.json),
-      .init("gate", transport.json), .init("store", store.json), .init("disagreements", disagreements.json(hub)),
-    ])
+    let keys = keys.map { [JSON.Member("keys", $0)] } ?? []
+    return .object(
+      [
+        .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
+        .init("logID", .string(String(hub.logID, radix: 16))), .init("epoch", .string(String(hub.epoch, radix: 16))),
+        .init("start", .string(String(hub.start, radix: 16))),
+        .init("durability", .string("\(configuration.durability)")), .init("insecure", .bool(configuration.isInsecure)),
+        .init("heartbeat", .integer(Int64(clamping: heartbeat))), .init("sessions", .array(sessionList)),
+        .init("models", .array(Array(modelList))), .init("counters", hub.counters.json),
+        .init("gate", transport.json), .init("store", store.json), .init("disagreements", disagreements.json(hub)),
+        .init("limited", .array(hub.usages.limited.prefix(1_000).map(\.json))),
+      ] + keys)
   }
 
   /// How far the session lags in the model where it lags most, by its last report, in versions.

@@ -21,15 +21,20 @@ final class Admissions: Sendable {
     var publishes: Bool { self == .publish || self == .localPublish }
   }
 
-  private struct State {
+  struct State {
     var file: MembersFile
     /// Grows whenever somebody may no longer connect.
     var revocations: UInt64 = 0
+    /// Grows with each change of the file.
+    var changes: UInt64 = 0
     /// Why the file could not be read last time; the members of the time before stay.
     var problem: String?
     var refused: UInt64 = 0
+    var refusedSites = RefusedSites()
     /// Whether the hub's own tests of its endpoints are over.
     var isOpen = false
+    /// The key with which the hub tries its endpoints.
+    var stranger: PublicKey?
     /// nil: everybody who may connect may do everything.
     var policy: AccessPolicy?
     /// The last request to read the file of rights.
@@ -56,12 +61,13 @@ final class Admissions: Sendable {
         && before.invitations.keys.allSatisfy { members.invitations[$0] != nil }
       if !areAllLeft || members.kicks != before.kicks { revocations += 1 }
       audit.record(from: before, to: members)
+      changes += 1
       return value
     }
   }
 
-  private let state: HubLock<State>
-  private let log: Logger
+  let state: HubLock<State>
+  let log: Logger
   private let keys: HubKeys
   let audit: AuditLog
 
@@ -89,7 +95,10 @@ final class Admissions: Sendable {
   func decide(_ request: AuthenticationRequest) -> Admission {
     refresh()
     let (user, reason) = user(of: request)
-    guard let user else { return refuse(request, because: reason) }
+    guard let user else {
+      if case .key(let key) = request.credentials { charge(request.address, for: key) }
+      return refuse(request, because: reason)
+    }
     let publishes = Domain(rawValue: request.domain)?.publishes ?? false
     if let reason = exclusion(of: user, fromPublished: publishes) { return refuse(request, because: reason) }
     return .admitted(user: "\(user)")
@@ -116,17 +125,32 @@ final class Admissions: Sendable {
   }
 
   private func refuse(_ request: AuthenticationRequest, because reason: String) -> Admission {
+    let key: PublicKey? = if case .key(let key) = request.credentials { key } else { nil }
     let isOpen = state.withLock { state in
       state.refused += 1
-      return state.isOpen
+      return state.isOpen && (key == nil || key != state.stranger)
     }
     log.debug("refused a connection", metadata: ["address": "\(request.address)", "domain": "\(request.domain)"])
     if isOpen {
-      let key: PublicKey? = if case .key(let key) = request.credentials { key } else { nil }
       audit.record(.refused(address: request.address, key: key, domain: request.domain, reason: reason))
     }
     return .refused
   }
+
+  /// A stranger's key was refused. The hub's own tests are not charged.
+  private func charge(_ address: String, for key: PublicKey) {
+    guard let site = NetworkPrefix(address) else { return }
+    let now = UInt64(monotonicMilliseconds())
+    state.withLock { if $0.isOpen, key != $0.stranger { $0.refusedSites.charge(site, at: now) } }
+  }
+
+  /// Whether a connection from this site may begin its handshake now.
+  func mayArrive(from site: NetworkPrefix, at now: UInt64) -> Bool {
+    state.withLock { $0.refusedSites.mayPass(site, at: now) }
+  }
+
+  /// The hub tries an endpoint with this key: its refusal is no event.
+  func expect(_ stranger: PublicKey) { state.withLock { $0.stranger = stranger } }
 
   /// The number of connections refused.
   var refused: UInt64 { state.withLock { $0.refused } }
@@ -154,6 +178,14 @@ final class Admissions: Sendable {
 
   /// The rights in force; nil: everybody who may connect may do everything.
   var policy: AccessPolicy? { state.withLock { $0.policy } }
+
+  /// Who a user is to its limits, and how many connections it may have; nil: as many as it likes.
+  func connectionLimit(of user: HubUser) -> (principal: HubPrincipal, name: String, most: Int)? {
+    // Who holds an invitation has no name yet.
+    let principal = principal(of: user) ?? .named("\(user)", role: nil)
+    guard let name = principal.name, let limits = AccessPolicy.limits(of: principal, by: policy) else { return nil }
+    return (principal, name, limits[.connections])
+  }
 
   /// Who a user is to the policy; nil: nobody any more.
   func principal(of user: HubUser) -> HubPrincipal? {
@@ -208,12 +240,22 @@ final class Admissions: Sendable {
     let description: String
   }
 
+  /// Writes down what the machine denied or limited.
+  func record(_ notice: HubNotice) {
+    switch notice {
+    case .denied(let text): audit.record(.denied(text))
+    case .limited(let name, let kind, let limit, let times):
+      audit.record(.limited(name: name, limit: kind.rawValue, most: limit, times: Int64(clamping: times)))
+    default: break
+    }
+  }
+
   /// Writes down that a connection was ended.
   func recordEnd(of user: HubUser) {
     audit.record(.ended(user: principal(of: user)?.name ?? "\(user)"))
   }
 
-  // MARK: Enrolment
+  // MARK: The file
 
   /// Reads the file if it has changed. One that cannot be read changes nothing.
   /// - Returns: a number that grows whenever somebody may no longer connect.
@@ -233,32 +275,5 @@ final class Admissions: Sendable {
     return revocations
   }
 
-  /// Makes a key a member's. When this returns it is on disk.
-  func enrol(_ enrolment: Enrolment, by id: String) -> Enrolment.Answer {
-    let now = Admissions.now
-    let result = state.withLock { state -> Result<(name: String, isNew: Bool), KeyError> in
-      Result { () throws(KeyError) in
-        let isNew = try state.use(audit) { file throws(KeyError) in
-          try file.append { members throws(MemberError) in
-            try members.enrolment(of: enrolment.key, label: enrolment.label, by: id, at: now)
-          }
-        }
-        return (state.file.members.keys[enrolment.key]?.name ?? "", isNew)
-      }
-    }
-    switch result {
-    case .success((let name, let isNew)):
-      if isNew {
-        log.notice("enrolled", metadata: ["member": "\(name)", "label": "\(enrolment.label)", "invitation": "\(id)"])
-      }
-      return .enrolled(name: name)
-    case .failure(.member(let error)): return .refused(error.description)
-    case .failure(let error):
-      // The path of a file is none of a stranger's business.
-      log.error("cannot enrol: \(error)", metadata: ["invitation": "\(id)"])
-      return .refused("The hub cannot write its members now. Ask who runs it")
-    }
-  }
-
-  private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+  static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }

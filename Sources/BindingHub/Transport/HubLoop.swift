@@ -77,6 +77,7 @@ final class HubLoop {
       configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
     _ = machine.apply(security?.admissions.policy)
+    transport.announceKeys(&machine)
     do throws(StoreError) {
       try store.load { model throws(StoreError) in try machine.restore(model) }
     } catch {
@@ -126,7 +127,10 @@ final class HubLoop {
       let time = HubLoop.time
       if poller.isReadable(wakeups) {
         mailbox.wakeup.clear()
-        for message in mailbox.takeMessages() where !clients.receive(message, &machine, time: time, into: &output) {
+        let messages = mailbox.takeMessages()
+        // A gateway may speak for somebody who has been admitted a moment ago.
+        if messages.contains(where: \.isHello) { transport.tellMembers(&machine) }
+        for message in messages where !clients.receive(message, &machine, time: time, into: &output) {
           isStopping = true
         }
       }
@@ -260,7 +264,7 @@ final class HubLoop {
     }
     for notice in output.notices {
       log.report(notice)
-      if case .denied(let text) = notice { transport.admissions?.audit.record(.denied(text)) }
+      transport.admissions?.record(notice)
     }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()

@@ -25,6 +25,11 @@ final class HubMailbox: Sendable {
     case unsubscribed(InProcessConnection, [UInt8])
     case closed(InProcessConnection)
     case stop
+
+    var isHello: Bool {
+      guard case .frame(_, let frame) = self else { return false }
+      return frame.first == PeerMessageKind.hello.rawValue
+    }
   }
   private struct State: Sendable {
     var messages: [Message] = []

@@ -7,15 +7,19 @@ struct HubSockets: ~Copyable {
   let router: Socket
   /// Publishes, and receives subscriptions.
   let xpub: Socket
-  private let requestGuard: MessageGuard
-  private let publishGuard: MessageGuard
+  let requestGuard: MessageGuard
+  let publishGuard: MessageGuard
   /// Whether every incoming message is bounded before libzmq has collected it.
   private(set) var isGuarded = true
   private(set) var endpoints: [HubEndpoint] = []
   private(set) var addresses: [HubAddress] = []
   private var locks: [LockedSocketPath] = []
+  /// Those of tcp.
+  var listeners: [EncryptedListener] = []
+  /// How often the key was changed.
+  var keyChanges = 0
   /// What tcp is protected with; nil: nothing.
-  private let security: HubSecurity?
+  let security: HubSecurity?
   /// Answers as long as the sockets live.
   private let authenticator: Authenticator?
 
@@ -32,8 +36,9 @@ struct HubSockets: ~Copyable {
 
   /// - Parameter security: what tcp is protected with; nil: everybody may connect.
   init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
-    // One I/O thread: the guards require it.
-    let context = try Context(ioThreads: 1, maximumSockets: 16)
+    // With keys, handshakes have an I/O thread of their own: ipc never waits for a stranger's. Each endpoint has one
+    // thread, as the guards require.
+    let context = try Context(ioThreads: security == nil ? 1 : 2, maximumSockets: 16)
     let authenticator = try (security?.admissions).map { admissions throws(ZeroMQError) in
       try Authenticator(in: context) { admissions.decide($0) }
     }
@@ -93,9 +98,9 @@ struct HubSockets: ~Copyable {
     }
     let socketPath = try LockedSocketPath(address, neighbours: [publish])
     try secure(address)
-    let isRouterGuarded = try HubSockets.bind(router, at: address.description, requestGuard, for: address)
-    let isXPubGuarded = try HubSockets.bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
-    isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
+    let request = try HubSockets.bind(router, at: address.description, requestGuard, for: address)
+    let published = try HubSockets.bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
+    isGuarded = isGuarded && request.isGuarded && published.isGuarded
     locks.append(socketPath)
     endpoints.append(HubEndpoint(request: "ipc:\(address.hostOrPath)", publish: "ipc:\(publish)"))
     addresses.append(address)
@@ -118,14 +123,15 @@ struct HubSockets: ~Copyable {
     }
     try secure(address)
     let host = "tcp://\(address.hostOrPath):"
-    let isRouterGuarded = try HubSockets.bind(
+    let requests = try HubSockets.bind(
       router, at: host + HubSockets.port(port), requestGuard, for: address, port)
     let request = try HubSockets.bound(router, address)
     // Port 0 asks the system for two free ports; a given port has the next one for publishing.
     let next = port == 0 ? 0 : port + 1
-    let isXPubGuarded = try HubSockets.bind(xpub, at: host + HubSockets.port(next), publishGuard, for: address, next)
+    let published = try HubSockets.bind(xpub, at: host + HubSockets.port(next), publishGuard, for: address, next)
     let publish = try HubSockets.bound(xpub, address)
-    isGuarded = isGuarded && isRouterGuarded && isXPubGuarded
+    isGuarded = isGuarded && requests.isGuarded && published.isGuarded
+    listeners.append(EncryptedListener(request: requests, publish: published))
     endpoints.append(HubEndpoint(request: request.endpointName, publish: publish.endpointName))
     addresses.append(request)
   }
@@ -137,43 +143,22 @@ struct HubSockets: ~Copyable {
       switch address.transport {
       case .ipc:
         // The kernel names the user: without a domain a client could name any.
-        try router.set([.unencrypted, .authenticationDomain(Admissions.Domain.local.rawValue)])
-        try xpub.set([.unencrypted, .authenticationDomain(Admissions.Domain.localPublish.rawValue)])
+        try router.set([.unencrypted, .ioThread(0), .authenticationDomain(Admissions.Domain.local.rawValue)])
+        try xpub.set([.unencrypted, .ioThread(0), .authenticationDomain(Admissions.Domain.localPublish.rawValue)])
       case .tcp:
-        let encrypted = SocketOption.encryptedServer(security.keys.secretKey)
-        try router.set([encrypted, .authenticationDomain(Admissions.Domain.request.rawValue)])
-        try xpub.set([encrypted, .authenticationDomain(Admissions.Domain.publish.rawValue)])
+        try encrypt(with: security.keys)
       }
     } catch {
       throw .cannotListen(address: address.description, problem: "\(error)")
     }
   }
 
-  /// Tries each encrypted endpoint as a stranger.
-  borrowing func testThatStrangersAreRefused() throws(HubError) {
-    guard let security else { return }
-    for address in addresses where address.transport == .tcp {
-      let address = address.reachable
-      guard let publish = address.publishEndpoint(among: endpoints) else { continue }
-      for (endpoint, kind) in [(address.description, Socket.Kind.dealer), (publish, .sub)] {
-        let problem: String?
-        do throws(ZeroMQError) {
-          problem = try SelfTest(of: security.keys.publicKey).stranger(at: endpoint, as: kind)
-        } catch {
-          throw .system("Cannot test the keys at \(endpoint): \(error)")
-        }
-        if let problem { throw .selfTest(endpoint: endpoint, problem: problem) }
-      }
-    }
-  }
-
-  /// - Returns: whether the guard works.
   private static func bind(
     _ socket: borrowing Socket, at endpoint: String, _ messages: MessageGuard, for address: HubAddress,
     _ port: Int? = nil
-  ) throws(HubError) -> Bool {
+  ) throws(HubError) -> MessageGuard.Listener {
     do throws(ZeroMQError) {
-      return try messages.bind(socket, to: endpoint)
+      return try messages.listen(socket, at: endpoint)
     } catch {
       guard error.name == "EADDRINUSE", let port else {
         throw .cannotListen(address: address.description, problem: error.problem)
@@ -200,17 +185,6 @@ struct HubSockets: ~Copyable {
       return HubAddress(tcp: address.hostOrPath, port: port ?? 0)
     } catch {
       throw .cannotListen(address: address.description, problem: "\(error)")
-    }
-  }
-}
-
-extension HubAddress {
-  /// The address at which this machine reaches it: one that stands for all is none to connect to.
-  fileprivate var reachable: HubAddress {
-    switch (hostOrPath, port) {
-    case ("0.0.0.0", let port?), ("*", let port?): HubAddress(tcp: "127.0.0.1", port: port)
-    case ("[::]", let port?): HubAddress(tcp: "[::1]", port: port)
-    default: self
     }
   }
 }

@@ -14,6 +14,10 @@ extension Logger {
         "a peer has commits of an older epoch that are missing here; recovery from peers is off",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
     case .denied(let text): debug("denied: \(text)")
+    case .limited(let name, let kind, let limit, let times):
+      warning(
+        "a name has reached its limit",
+        metadata: ["name": "\(name)", "limit": "\(kind.rawValue) \(limit)", "times": "\(times)"])
     case .declaredOtherwise(let peer, let model, let differences):
       warning(
         "a peer declares a model differently from its description: \(differences.words)",

@@ -6,12 +6,16 @@ import ZeroMQ
 struct SelfTest: ~Copyable {
   private let context: Context
   private let server: PublicKey
-  private static let limitMilliseconds = 5_000
+  private let own: KeyPair
+  private let limitMilliseconds: Int
 
-  /// - Parameter server: the hub's key.
-  init(of server: PublicKey) throws(ZeroMQError) {
+  /// - Parameters:
+  ///   - server: the hub's key.
+  ///   - own: a pair that nobody knows.
+  ///   - milliseconds: how long to wait for the refusal.
+  init(of server: PublicKey, as own: KeyPair, milliseconds: Int = 5_000) throws(ZeroMQError) {
     context = try Context()
-    self.server = server
+    (self.server, self.own, limitMilliseconds) = (server, own, milliseconds)
   }
 
   /// Connects, and waits for the refusal.
@@ -19,7 +23,7 @@ struct SelfTest: ~Copyable {
   borrowing func stranger(at endpoint: String, as kind: Socket.Kind) throws(ZeroMQError) -> String? {
     let socket = try Socket(kind, in: context)
     try socket.set([
-      .encryptedClient(server: server, own: try .random()), .reconnectInterval(milliseconds: nil),
+      .encryptedClient(server: server, own: own), .reconnectInterval(milliseconds: nil),
       .linger(milliseconds: 0), .ipv6(endpoint.hasPrefix("tcp://[")),
     ])
     var events = try SocketEvents(of: socket)
@@ -27,7 +31,7 @@ struct SelfTest: ~Copyable {
     try socket.connect(endpoint)
     var poller = Poller()
     _ = poller.add(events)
-    let deadline = monotonicMilliseconds() + SelfTest.limitMilliseconds
+    let deadline = monotonicMilliseconds() + limitMilliseconds
     while monotonicMilliseconds() < deadline {
       while let event = try events.next() {
         switch event.change {

@@ -67,22 +67,35 @@ struct Subscribers {
     }
   }
 
+  /// Who sends a subscription.
+  enum Identification {
+    /// Nobody who may; its connection is ended.
+    case refused
+    case known
+    /// The first one of this connection.
+    case new(HubUser)
+  }
+
   /// Records who subscribes.
-  /// - Returns: whether it may; if not, its connection is ended.
   mutating func identify(
     _ message: borrowing Message, _ admissions: Admissions, _ quota: borrowing ConnectionQuota
-  ) -> Bool {
-    guard let user = ConnectionUser(of: message), let descriptor = user.descriptor else { return false }
+  ) -> Identification {
+    guard let user = ConnectionUser(of: message), let descriptor = user.descriptor else { return .refused }
     guard admissions.isEntitled(user.user, toPublished: true) else {
       user.cut()
-      return false
+      return .refused
     }
     if users.count > 2 * quota.openPublish.count + 64 {
       users = users.filter { quota.openPublish[$0.key] == $0.value.connection }
     }
-    if let connection = quota.openPublish[descriptor] { users[descriptor] = (user.user, connection) }
-    return true
+    guard let connection = quota.openPublish[descriptor] else { return .known }
+    let isKnown = users[descriptor]?.connection == connection
+    users[descriptor] = (user.user, connection)
+    return isKnown ? .known : .new(user.user)
   }
+
+  /// The subscriber at the other end of a connection; nil: it has not subscribed to anything.
+  func id(of descriptor: Int32) -> SubscriberID? { subscribers[descriptor]?.id }
 
   /// Whether the connection is known to be that of somebody who may still connect.
   func isEntitled(_ descriptor: Int32, _ admissions: Admissions, _ quota: borrowing ConnectionQuota) -> Bool {

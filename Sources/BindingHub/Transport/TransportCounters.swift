@@ -13,6 +13,8 @@ struct TransportCounters {
   var cutMessages: UInt64 = 0
   /// Connections that the authenticator refused: unknown, revoked or missing keys.
   var refusedKeys: UInt64 = 0
+  /// Connections ended before anybody was known: past a limit of their address, or silent.
+  var limitedAddresses: UInt64 = 0
 
   /// The counts as a JSON object. A test pins the names.
   var json: JSON {
@@ -25,6 +27,7 @@ struct TransportCounters {
       .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
       .init("cutMessages", .integer(Int64(clamping: cutMessages))),
       .init("refusedKeys", .integer(Int64(clamping: refusedKeys))),
+      .init("limitedAddresses", .integer(Int64(clamping: limitedAddresses))),
     ])
   }
 }

@@ -6,17 +6,20 @@ import ZeroMQ
 /// thread only, so its properties are `@exclusivity(unchecked)`: run-time checks would cost a part of every
 /// message.
 final class ZeroMQTransport {
-  @exclusivity(unchecked) private var quota: ConnectionQuota
+  @exclusivity(unchecked) var quota: ConnectionQuota
   @exclusivity(unchecked) private(set) var sockets: HubSockets
-  @exclusivity(unchecked) private var connections: RequestConnections
-  @exclusivity(unchecked) private var subscribers: Subscribers
+  @exclusivity(unchecked) var connections: RequestConnections
+  @exclusivity(unchecked) var subscribers: Subscribers
   /// Who may connect; nil: everybody who reaches the sockets.
   let admissions: Admissions?
   @exclusivity(unchecked) private var revocations: UInt64 = 0
+  /// nil: the hub has no keys.
+  @exclusivity(unchecked) private var keyChange: HubKeyChange?
   /// When the members are looked at again, on the monotonic clock.
   @exclusivity(unchecked) private var membersDueAt: UInt64 = 0
+  @exclusivity(unchecked) private var membersView: MembersView?
   @exclusivity(unchecked) private var routing = RoutingID.random()
-  @exclusivity(unchecked) private var message = Message()
+  @exclusivity(unchecked) private(set) var message = Message()
   @exclusivity(unchecked) private(set) var counters = TransportCounters()
   /// Whether the last drain stopped at a limit, so that messages may be left in the sockets.
   @exclusivity(unchecked) private(set) var mayHaveMore = false
@@ -37,12 +40,13 @@ final class ZeroMQTransport {
   /// - Parameter security: what tcp is protected with; nil: everybody may connect.
   init(_ limits: Limits, _ security: HubSecurity?) throws(ZeroMQError) {
     admissions = security?.admissions
+    keyChange = security.map { HubKeyChange($0) }
     connections = RequestConnections(limits)
     subscribers = Subscribers(limits)
     sockets = try HubSockets(limits, security)
     // A session has two connections; some more come and go, or ask for the status.
     quota = try ConnectionQuota(
-      request: sockets.router, publish: sockets.xpub, wanted: 2 * limits.maxSessions + 256)
+      request: sockets.router, publish: sockets.xpub, wanted: 2 * limits.maxSessions + 256, admissions)
   }
 
   /// The most connections kept.
@@ -63,8 +67,9 @@ final class ZeroMQTransport {
   /// one is answered in the same drain.
   func drain(_ machine: inout HubMachine, after poller: borrowing Poller, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
-    quota.look(after: poller)
+    quota.look(after: poller, at: time.monotonic)
     counters.refusedConnections = quota.refused + sockets.refusedConnections
+    counters.limitedAddresses = quota.limitedAddresses
     counters.cutMessages = sockets.cutConnections
     if let admissions { counters.refusedKeys = admissions.refused }
     drainSubscriptions(&machine, time: time, into: &output)
@@ -77,12 +82,12 @@ final class ZeroMQTransport {
         bytes += message.byteCount
         if connections.areMany { connections.forgetSilent(machine) }
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions, &machine) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine, time, &output) { continue }
         machine.receive(message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.severalFrames):
         counters.rejectedMessages += 1
         let connection = connections.number(of: routing)
-        if let admissions, !mayPass(connection, admissions, &machine) { continue }
+        if let admissions, !mayPass(connection, admissions, &machine, time, &output) { continue }
         machine.refuseFrames(beginningWith: message.unsafeBytes, on: connection, time: time, into: &output)
       case .rejected(.routingIDTooLong): counters.rejectedMessages += 1
       case .nothing, nil: return
@@ -105,10 +110,14 @@ final class ZeroMQTransport {
       let descriptor = message.sourceFileDescriptor
       if let admissions, verb == 1 {
         // Its connection is among those that have opened by now.
-        quota.drain()
-        guard subscribers.identify(message, admissions, quota) else {
+        quota.drain(at: time.monotonic)
+        switch subscribers.identify(message, admissions, quota) {
+        case .refused:
           counters.rejectedMessages += 1
           continue
+        case .known: break
+        case .new(let user):
+          if let descriptor { makeRoom(forSubscriber: user, descriptor, admissions, &machine, time, &output) }
         }
       }
       if verb == 1 {
@@ -125,10 +134,15 @@ final class ZeroMQTransport {
   /// Whether the message that has just been received is for the machine. The holder of an invitation may enrol, and
   /// nothing else; who has been revoked meanwhile, nothing at all.
   private func mayPass(
-    _ connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine
+    _ connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine, _ time: HubTime,
+    _ output: inout HubOutput
   ) -> Bool {
-    guard let user = user(of: connection, admissions) else {
+    guard let user = user(of: connection, admissions, &machine, time, &output) else {
       counters.rejectedMessages += 1
+      return false
+    }
+    if case .member(let key) = user.user, let answer = answer(to: message, of: key, admissions) {
+      answer.frame.withUnsafeBytes { _ = send($0, to: connection) }
       return false
     }
     guard case .invited(let id) = user.user else {
@@ -148,11 +162,31 @@ final class ZeroMQTransport {
     return false
   }
 
+  /// The answer to a member's message about its keys; nil: the message is another one, for the machine.
+  private func answer(
+    to message: borrowing Message, of key: PublicKey, _ admissions: Admissions
+  ) -> Enrolment.Answer? {
+    let bytes = message.unsafeBytes
+    do throws(WireError) {
+      switch bytes.first {
+      case Enrolment.kind: return admissions.renew(try Enrolment(frame: bytes), by: key)
+      case Retirement.kind: return admissions.retire(try Retirement(frame: bytes), by: key)
+      default: return nil
+      }
+    } catch {
+      counters.rejectedMessages += 1
+      return .refused(error.description)
+    }
+  }
+
   /// Who sent the message that has just been received. libzmq gives the routing id of a connection that is gone to
   /// the next that asks for it, and the system its file descriptor; so each message is asked for its user, and another
   /// user's connection is ended.
   /// - Returns: nil: nobody who may.
-  private func user(of connection: ConnectionID, _ admissions: Admissions) -> ConnectionUser? {
+  private func user(
+    of connection: ConnectionID, _ admissions: Admissions, _ machine: inout HubMachine, _ time: HubTime,
+    _ output: inout HubOutput
+  ) -> ConnectionUser? {
     let known = connections.users[connection]
     if let known, known.sent(message) { return known }
     guard let user = ConnectionUser(of: message) else { return nil }
@@ -160,8 +194,16 @@ final class ZeroMQTransport {
       user.cut()
       return nil
     }
+    guard makeRoom(for: user, connection, admissions, &machine, time, &output) else { return nil }
     connections.identify(connection, as: user)
     return user
+  }
+
+  /// Tells the machine for whom gateways may speak, as the file says now.
+  func tellMembers(_ machine: inout HubMachine) {
+    guard let admissions else { return }
+    admissions.refresh()
+    if let members = admissions.members(otherThan: &membersView) { machine.apply(members) }
   }
 
   /// Ends the connections of those who are members no longer, or whose rights have changed. In this order nothing
@@ -174,11 +216,14 @@ final class ZeroMQTransport {
     membersDueAt = time.monotonic + ZeroMQTransport.membersMilliseconds
     let revocations = admissions.refresh()
     let areRightsChanged = admissions.reloadPolicy()
-    guard areRightsChanged || revocations != self.revocations else { return }
+    if let members = admissions.members(otherThan: &membersView) { machine.apply(members) }
+    var isFailed = false
+    if case .selfTest? = keyChange?.look(at: Admissions.now, &sockets, &machine, into: &output) { isFailed = true }
+    guard areRightsChanged || isFailed || revocations != self.revocations else { return }
     self.revocations = revocations
     var ended = Set(connections.users.lazy.filter { !admissions.isEntitled($0.value.user) }.map(\.key))
-    if areRightsChanged { ended.formUnion(machine.apply(admissions.policy)) }
-    quota.drain()
+    if areRightsChanged { ended.formUnion(machine.apply(admissions.policy, time: time)) }
+    quota.drain(at: time.monotonic)
     for connection in ended.sorted() {
       if let user = connections.users[connection] {
         admissions.recordEnd(of: user.user)
@@ -190,6 +235,12 @@ final class ZeroMQTransport {
     for descriptor in quota.openPublish.keys where !subscribers.isEntitled(descriptor, admissions, quota) {
       ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
     }
+  }
+
+  /// Has sessions told of the hub's key.
+  func announceKeys(_ machine: inout HubMachine) {
+    var output = HubOutput()
+    keyChange?.begin(&machine, into: &output)
   }
 
   // MARK: Sending

@@ -48,6 +48,8 @@ package enum LinkAction: Sendable {
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)
   case unsubscribe(Topic)
+  /// If the connection is encrypted, its hub has told which keys it has and will have: remember them.
+  case learn(AnnouncedKeys)
   /// Close both connections: the session has ended and opens no others.
   case close
 }

@@ -84,6 +84,8 @@ final class InProcessPeerLink: PeerLink {
       connection?.subscribe(sessionTopic)
       connection?.subscribe(Topics.bytes(Topics.heartbeat))
     case .subscribe(let topic): state.withLock { $0.connection }?.subscribe(Topics.bytes(topic))
+    // Nothing is encrypted here.
+    case .learn: break
     case .unsubscribe(let topic): state.withLock { $0.connection }?.unsubscribe(Topics.bytes(topic))
     case .close:
       let connection = state.withLock { state in

@@ -88,7 +88,7 @@ private final class PeerSocketLoop {
   private static let farewellMilliseconds = 500
 
   private let runtime: PeerRuntime
-  private let route: HubRoute
+  private var route: HubRoute
   private var rotation: AddressRotation
   private let wakeup: Wakeup
   private let context: Context
@@ -123,6 +123,7 @@ private final class PeerSocketLoop {
       followConnection()
       drain()
     }
+    HubRoute.finish()
   }
 
   private func wait() throws(ZeroMQError) {
@@ -167,6 +168,7 @@ private final class PeerSocketLoop {
       case .send(let frame): send(frame)
       case .listen(let sessionTopic, let endpoints): listen(sessionTopic, endpoints)
       case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
+      case .learn(let keys): route.learn(keys, over: rotation.current, runtime.log)
       case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
       case .close:
         try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
@@ -202,6 +204,11 @@ private final class PeerSocketLoop {
     opensAt = nil
     let address = rotation.advance()
     runtime.state.withLock { $0.link.hub = address.description }
+    route.begin()
+    open(address, now)
+  }
+
+  private func open(_ address: HubAddress, _ now: UInt64) {
     do throws(ZeroMQError) {
       request = try Request(to: address, by: route, in: context, now: now)
     } catch {
@@ -219,6 +226,9 @@ private final class PeerSocketLoop {
         request.isOpen = true
         runtime.perform(as: .link(mailbox)) { state, now in state.session.opened(now: now, into: &state.effects) }
         carryOutAll()
+      case .handshakeFailed(.broken) where route.tryOtherKey():
+        closeBoth()
+        return open(rotation.current, PeerRuntime.now)
       case .handshakeFailed(let failure): return lose(route.words(failure, at: rotation.current))
       case .disconnected, .closed: return lose()
       default: break

@@ -57,6 +57,7 @@ package enum HubMessage: Sendable, Hashable {
   case awaited(Awaited)
   case approve(ApprovalRequest)
   case rights(SessionRights)
+  case keys(AnnouncedKeys)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
@@ -79,6 +80,7 @@ package enum HubMessage: Sendable, Hashable {
     case .awaited: .awaited
     case .approve: .approve
     case .rights: .rights
+    case .keys: .keys
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
@@ -102,6 +104,7 @@ package enum HubMessage: Sendable, Hashable {
     case .awaited(let content): content
     case .approve(let content): content
     case .rights(let content): content
+    case .keys(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
@@ -142,6 +145,7 @@ package enum HubMessage: Sendable, Hashable {
     case .awaited: self = .awaited(try Awaited(from: &reader))
     case .approve: self = .approve(try ApprovalRequest(from: &reader))
     case .rights: self = .rights(try SessionRights(from: &reader))
+    case .keys: self = .keys(try AnnouncedKeys(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))

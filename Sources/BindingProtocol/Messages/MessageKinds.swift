@@ -45,6 +45,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
 /// The kinds of messages from the hub to peers.
 package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case welcome = 0x81
+  case keys = 0x82
   case topic = 0x83
   case joined = 0x84
   case outcomes = 0x85
@@ -67,6 +68,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   package var name: StaticString {
     switch self {
     case .welcome: "welcome"
+    case .keys: "keys"
     case .topic: "topic"
     case .joined: "joined"
     case .outcomes: "outcomes"

@@ -19,13 +19,20 @@ package enum Capability {
   /// No capability but a warning, of a hub alone: whoever reaches it from another machine may read and write everything
   /// (§4.1).
   package static let insecure = "insecure"
+  /// Takes sessions for somebody else (§15.6): in the welcome of such a session. The hello of one names
+  /// `Representation.text`.
+  package static let representing = "for"
+  /// The member that a session is for has the right `admin`: in the welcome of such a session.
+  package static let administering = "admin"
+  /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
+  package static let keys = "keys"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-37b39924"
+  package static let draft = "draft-89e67655"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -19,7 +19,12 @@ extension Gateway {
     case .topic(let assigned):
       pages[page]?.joins[assigned.model]?.topic = assigned.topic
       pages[page]?.topics[assigned.topic] = assigned.model
-    case .joined(let joined): handle(joined, page)
+      prepare(assigned.model, page, now: now, &output)
+    case .joined(let joined): handle(joined, page, now: now, &output)
+    case .announce(let announce): handle(announce, page, &output)
+    case .rights(let rights):
+      guard let model = pages[page]?.topics[rights.topic] else { return }
+      sendText(to: page, PageText.rights(model, rights), &output)
     case .outcomes(let outcomes): handle(outcomes, page, &output)
     case .pong(let pong): sendText(to: page, PageText.pong(pong.token), &output)
     case .error(let error): handle(error, page, now: now, &output)
@@ -61,7 +66,10 @@ extension Gateway {
     feed.look(at: json, &models, now: now)
     guard models.rooms[OwnModel.id]?.pages.isEmpty == false else { return }
     let web = counters.list.map { JSON.Member($0.name, .integer(Int64(clamping: $0.value))) }
-    let more = [JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("web", .object(web))]
+    let more = [
+      JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("browsers", browserList),
+      JSON.Member("web", .object(web)),
+    ]
     let time = members.last { $0.name == "now" }?.value.int64.flatMap { UInt64(exactly: $0) } ?? 0
     let origin = Origin(tag: .none, name: models.session.welcome?.hub ?? "hub")
     guard let commit = own.apply(members + more, from: origin, time: time) else { return }
@@ -77,15 +85,25 @@ extension Gateway {
     pages[page]?.phase = .live
     pages[page]?.start = start
     pages[page]?.lastSentAt = now
-    sendText(to: page, PageText.welcome(welcome, gateway: models.session.identity.tag), &output)
+    if let member = pages[page]?.view?.member {
+      guard welcome.capabilities.contains(Capability.representing) else {
+        return end(page, 4006, "this hub cannot serve \(member.name): update it", now: now, &output, leaving: true)
+      }
+      pages[page]?.view?.isAdmin = welcome.capabilities.contains(Capability.administering)
+    }
+    let tag = models.session.identity.tag
+    sendText(to: page, PageText.welcome(welcome, gateway: tag, to: pages[page]?.view), &output)
   }
 
-  private mutating func handle(_ joined: Joined, _ page: PageID) {
+  private mutating func handle(
+    _ joined: Joined, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
+  ) {
     guard let membership = pages[page]?.joins[joined.model], case .asked(let request, _) = membership.progress,
       request == joined.request
     else { return }
     pages[page]?.joins[joined.model]?.progress = .answered(epoch: joined.epoch, version: joined.version)
     pages[page]?.joins[joined.model]?.lastDecided = joined.lastDecided
+    if isUngranted(membership, of: page) { grant(joined.model, page, now: now, &output) }
     touched.insert(joined.model)
   }
 
@@ -123,6 +141,7 @@ extension Gateway {
   }
 
   private mutating func handle(_ error: ErrorMessage, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    if refuse(error, page, now: now, &output) { return }
     sendText(to: page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
     switch error.code {
     case .fenced: end(page, 4001, "fenced", now: now, &output)

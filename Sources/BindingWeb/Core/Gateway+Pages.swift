@@ -31,7 +31,10 @@ extension Gateway {
 
   /// Forwards a page's hello to the hub, under a new session of its own.
   mutating func greet(_ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
-    guard let hello = pages[page]?.hello else { return }
+    guard var hello = pages[page]?.hello else { return }
+    if let view = pages[page]?.view {
+      hello.capabilities += [Capability.users, Capability.rights, view.member.representation.text]
+    }
     let session = generator.nextNonZero()
     pages[page]?.session = session
     pages[page]?.phase = .greeting
@@ -46,11 +49,14 @@ extension Gateway {
     case .hello: break
     case .join(let join): handle(join, page, now: now, &output)
     case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
-    case .joinFeed: if feed.join(page) { askStatus(&output) }
+    case .joinFeed:
+      if feed.join(page) { askStatus(&output) }
+      if pages[page]?.view?.asksForFeed() == true { askForPrefix("", page, now: now, &output) }
     case .leaveFeed: feed.leave(page, &models, now: now)
     case .leave(let model): leave(model, page, now: now, &output)
     case .leavePrefix(let prefix):
       pages[page]?.prefixes.remove(prefix)
+      pages[page]?.view?.leave(prefix)
       listings[prefix]?.pages.remove(page)
     case .bye: end(page, 1000, "", now: now, &output, leaving: true)
     case .propose(let proposal): pass(proposal, page, now: now, &output)
@@ -60,6 +66,7 @@ extension Gateway {
         return AliveEntry(topic: topic, confirmed: entry.confirmed, applied: entry.applied)
       }
       send(.alive(Alive(heartbeat: heartbeat, entries: entries)), for: page, now: now, &output)
+    case .endBrowser(let session): endBrowser(session, for: page, &output)
     case .ping(let token): send(.ping(Ping(token: token)), for: page, now: now, &output)
     }
   }
@@ -68,27 +75,49 @@ extension Gateway {
 
   private mutating func handle(_ join: PageJoin, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     let id = join.model
-    let isNew = pages[page]?.joins[id] == nil
-    if isNew, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {
+    if pages[page]?.joins[id] == nil, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {
       counters.joinsRefused += 1
       let words = "this page has joined \(options.maxModelsPerPage) models, the limit"
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
+    if let view = pages[page]?.view, id == OwnModel.id, !view.isAdmin {
+      let words = "\(view.member.name) lacks the right admin"
+      return sendText(to: page, PageText.error(.notPermitted, "\(id): \(words)", model: id), &output)
+    }
+    let mustAsk = pages[page]?.view != nil && id != OwnModel.id && pages[page]?.joins[id]?.isGranted != true
+    // What others follow shows what exists, so a page that is to be asked for is not refused by it before.
+    guard mustAsk || hasRoom(for: id, page, now: now, &output) else { return }
+    var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
+    membership.topic = pages[page]?.joins[id]?.topic
+    membership.lastDecided = pages[page]?.joins[id]?.lastDecided ?? 0
+    membership.isGranted = !mustAsk
+    pages[page]?.joins[id] = membership
+    if mustAsk { ask(for: id, page, now: now, &output) } else { enter(id, page, now: now, &output) }
+  }
+
+  /// Whether the gateway can follow one more model for a page; tells the page if not.
+  mutating func hasRoom(
+    for id: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
+  ) -> Bool {
     // The last models are reserved for pages that have joined few, so that early pages cannot exclude later ones.
     let used = models.rooms.count - models.emptyCount
     let isScarce = used >= options.maxModels - options.reservedModels
     let isGreedy = isScarce && (pages[page]?.joins.count ?? 0) >= options.reservedModelsPerPage
     if models.rooms[id] == nil, isGreedy || !models.makeRoom(&feed.followed, now: now) {
       counters.joinsRefused += 1
-      let words =
+      let all =
         "the pages of this gateway have joined \(used) models; the limit is \(options.maxModels), "
         + "of which \(options.reservedModels) are reserved for pages with fewer than \(options.reservedModelsPerPage)"
-      return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
+      // How many models others have joined is not for a member.
+      let words = pages[page]?.view == nil ? all : "the gateway has no room for another model"
+      sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
+      return false
     }
-    var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
-    membership.topic = pages[page]?.joins[id]?.topic
-    membership.lastDecided = pages[page]?.joins[id]?.lastDecided ?? 0
-    pages[page]?.joins[id] = membership
+    return true
+  }
+
+  /// Begins to serve a page a model.
+  mutating func enter(_ id: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     models.rooms[id, default: Room()].pages.insert(page)
     models.rooms[id]?.emptySince = nil
     if id == OwnModel.id {
@@ -122,6 +151,7 @@ extension Gateway {
       return sendText(to: page, PageText.error(.overLimit, words, prefix: prefix), &output)
     }
     pages[page]?.prefixes.insert(prefix)
+    guard pages[page]?.view == nil else { return askForPrefix(prefix, isForPage: true, page, now: now, &output) }
     if listings[prefix] == nil {
       listings[prefix] = Listing()
       models.session.joinPrefix(prefix, now: now, into: &models.effects)

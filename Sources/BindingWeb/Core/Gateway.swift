@@ -23,6 +23,8 @@ package struct Gateway: Sendable {
   var listings: [String: Listing] = [:]
   var own: OwnModel
   var feed = Feed()
+  /// The browsers of members that are in, as the caller last told.
+  package var browsers: [PageBrowser] = []
   var lastRequest: UInt32 = 0
   /// Models in which some page may be able to advance.
   var touched: Set<String> = []
@@ -74,9 +76,12 @@ package struct Gateway: Sendable {
   // MARK: Pages
 
   /// Reports that a page has connected.
-  package mutating func arrived(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
+  /// - Parameter member: for whom it speaks; nil: it is the hub's own, and may do everything.
+  package mutating func arrived(
+    _ page: PageID, for member: PageMember? = nil, now: UInt64, into output: inout GatewayOutput
+  ) {
     counters.pagesArrived += 1
-    pages[page] = PageRecord(phase: .silent(since: now))
+    pages[page] = PageRecord(phase: .silent(since: now), view: member.map(MemberView.init))
   }
 
   /// Reports that a page's connection is full.
@@ -147,8 +152,11 @@ package struct Gateway: Sendable {
       case .live:
         // A page is alive as long as its socket is, even if the browser throttles the timers of a hidden page.
         if now >= record.lastSentAt + lease / 3 { send(.alive(Alive(heartbeat: 0)), for: page, now: now, &output) }
-        for (model, membership) in record.joins {
-          if case .asked(_, let at) = membership.progress, now >= at + options.joinMilliseconds {
+        for (model, membership) in record.joins.sorted(by: { $0.key < $1.key }) {
+          guard case .asked(_, let at) = membership.progress, now >= at + options.joinMilliseconds else { continue }
+          if isUngranted(membership, of: page) {
+            ask(for: model, page, now: now, &output)
+          } else {
             pages[page]?.joins[model]?.progress = .waiting
             touched.insert(model)
           }
@@ -175,8 +183,15 @@ package struct Gateway: Sendable {
   private mutating func sendFeed(_ output: inout GatewayOutput) {
     guard !feed.pages.isEmpty, let (lines, left) = feed.take() else { return }
     let text = PageText.feed(lines, left: left)
-    for page in feed.pages.sorted() where pages[page]?.isLive == true && pages[page]?.isBusy == false {
-      sendText(to: page, text, &output)
+    for page in feed.pages.sorted() {
+      guard let record = pages[page], record.isLive, !record.isBusy else { continue }
+      guard let view = record.view else {
+        sendText(to: page, text, &output)
+        continue
+      }
+      // How much there was of others is not for the page either.
+      let seen = lines.filter { view.sees($0.model) }
+      if !seen.isEmpty { sendText(to: page, PageText.feed(seen, left: 0), &output) }
     }
   }
 

@@ -37,6 +37,8 @@ package enum GatewayAction: Sendable {
   /// Close the page's connection, with this code and as much of the reason as a WebSocket close frame holds. The
   /// gateway has forgotten the page.
   case end(PageID, code: UInt16, reason: String)
+  /// Let a browser in no longer, by its session among the members.
+  case endBrowser(String)
   /// Write a log line; no other reaction is needed.
   case log(String)
   /// Close the hub connection permanently.

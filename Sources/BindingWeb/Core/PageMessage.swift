@@ -13,6 +13,8 @@ enum PageMessage {
   case propose(PageProposal)
   case alive(heartbeat: UInt64, [PageProgress])
   case ping(UInt64)
+  /// A browser is to be let in no longer.
+  case endBrowser(session: String)
 
   /// Parses a text. Throws with the location of the fault.
   init(_ text: UnsafeRawBufferPointer) throws(WireError) {
@@ -46,6 +48,7 @@ enum PageMessage {
         try PageProgress(PageParts("alive.models", entry))
       }
       self = .alive(heartbeat: try body.number("heartbeat", 0...PageParts.exact), models)
+    case "end": self = .endBrowser(session: try body.text("session"))
     case "ping": self = .ping(try body.number("token", 0...PageParts.exact))
     default: throw parts.fault("kind", "is \(kind.debugDescription), not a kind of page message")
     }

@@ -13,6 +13,8 @@ struct PageRecord: Sendable {
   }
 
   var phase: Phase
+  /// For a member's page: what it may see. nil: everything.
+  var view: MemberView?
   var hello: Hello?
   var session: SessionID = 0
   var start: StartNumber = 0
@@ -52,6 +54,8 @@ struct Membership: Sendable {
   /// The page's highest number that is known to be decided.
   var lastDecided: ProposalNumber = 0
   var topic: Topic?
+  /// Whether the hub has let the page's session join. A page that speaks for a member is sent nothing before.
+  var isGranted = false
 
   var isCurrent: Bool { if case .current = progress { true } else { false } }
 }

@@ -83,8 +83,10 @@ struct PageText {
 }
 
 extension PageText {
-  /// - Parameter gateway: the identity that reads for all pages; it is present wherever one of them is.
-  static func welcome(_ welcome: Welcome, gateway: Tag) -> [UInt8] {
+  /// - Parameters:
+  ///   - gateway: the identity that reads for all pages; it is present wherever one of them is.
+  ///   - view: for a member's page, who it is.
+  static func welcome(_ welcome: Welcome, gateway: Tag, to view: MemberView?) -> [UInt8] {
     var text = PageText("welcome")
     text.member("protocol", welcome.protocolNumber)
     text.member("log", digits: welcome.logID)
@@ -97,6 +99,10 @@ extension PageText {
     text.member("hub", welcome.hub)
     text.member("gateway", gateway.description)
     if welcome.capabilities.contains(Capability.insecure) { text.member("insecure", true) }
+    if let view {
+      text.member("user", view.member.name)
+      text.member("admin", view.isAdmin)
+    }
     let limits = welcome.limits
     let named: [(String, Int)] = [
       ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),
@@ -251,6 +257,18 @@ extension PageText {
       text.member("fields", model.fields)
       text.raw("}")
     }
+    return text.end()
+  }
+
+  /// What the page's member may do in a model.
+  static func rights(_ model: String, _ rights: SessionRights) -> [UInt8] {
+    var text = PageText("rights")
+    text.member("model", model)
+    text.member("own", rights.mayOwn)
+    text.member("present", rights.mayBePresent)
+    text.member("describe", rights.mayDescribe)
+    text.list("write", rights.write) { $0.text($1.description) }
+    text.list("delete", rights.delete) { $0.text($1.description) }
     return text.end()
   }
 

@@ -23,14 +23,32 @@ package struct WebEntry: Sendable {
   /// The token that programs send as `Authorization: Bearer TOKEN`; nil if none is required.
   package var token: String? { isOpen ? nil : key.token }
 
+  /// The origin of the address to open, such as `https://panel.example`.
+  package let origin: String
+
   let key: WebKey
   let isOpen: Bool
+  /// Whether the gateway encrypts its connections itself.
+  let isEncrypted: Bool
 
-  init(path: String, address: String, key: WebKey, isOpen: Bool) {
+  init(path: String, for access: AccessControl, key: WebKey) {
+    self.path = path
+    self.key = key
+    (address, origin) = (access.address, access.origin)
+    (isOpen, isEncrypted) = (access.key == nil, access.tls != nil)
+  }
+
+  private init?(path: String, _ json: JSON) {
+    guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
+      let address = json["address"]?.string
+    else { return nil }
     self.path = path
     self.address = address
-    self.key = key
-    self.isOpen = isOpen
+    key = WebKey(token: token, run: run)
+    // A gateway before these members had no other origin.
+    origin = json["origin"]?.string ?? "http://\(address)"
+    isOpen = json["open"]?.boolean ?? false
+    isEncrypted = json["encrypted"]?.boolean ?? false
   }
 
   /// Reads the file of a gateway.
@@ -38,27 +56,28 @@ package struct WebEntry: Sendable {
   /// - Throws: `WebError.key` if others can read the file, or if a gateway did not write it.
   package static func read(_ path: String) throws(WebError) -> WebEntry? {
     guard let json = try content(of: path) else { return nil }
-    guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
-      let address = json["address"]?.string
-    else { throw .key(path: path, problem: "no gateway has created this file: remove it, and restart the hub") }
-    return WebEntry(
-      path: path, address: address, key: WebKey(token: token, run: run), isOpen: json["open"]?.boolean ?? false)
+    guard let entry = WebEntry(path: path, json) else {
+      throw .key(path: path, problem: "no gateway has created this file: remove it, and restart the hub")
+    }
+    return entry
   }
 
   /// An address to open in a browser, with a code that works once, within five minutes.
-  package func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
+  package func url() -> String { WebEntry.url(origin, isOpen ? nil : key) }
 
   /// An address to open in a browser, with a code, under a secret host name that browsers resolve to this machine:
   /// a browser sends cookies to every port of a host name. Nil if no token is required, or the gateway listens
-  /// elsewhere.
+  /// elsewhere, or its certificate is for other names.
   package func ownNameURL() -> String? {
     let everywhere = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
-    guard !isOpen, let address = try? WebAddress(address), everywhere.contains(address.host) else { return nil }
-    return WebEntry.url("\(key.hostName):\(address.port)", key)
+    guard !isOpen, !isEncrypted, let address = try? WebAddress(address), everywhere.contains(address.host) else {
+      return nil
+    }
+    return WebEntry.url("http://\(key.hostName):\(address.port)", key)
   }
 
-  static func url(_ address: String, _ key: WebKey?) -> String {
-    "http://\(address)/" + (key.map { "?code=\($0.code(now: WebEntry.now))" } ?? "")
+  static func url(_ origin: String, _ key: WebKey?) -> String {
+    "\(origin)/" + (key.map { "?code=\($0.code(now: WebEntry.now))" } ?? "")
   }
 
   /// Whether something listens at the address. Blocks the calling thread.
@@ -79,7 +98,7 @@ package struct WebEntry: Sendable {
   func write() throws(WebError) {
     let members: [JSON.Member] = [
       .init("token", .string(key.token)), .init("run", .string(key.run)), .init("address", .string(address)),
-      .init("open", .bool(isOpen)),
+      .init("origin", .string(origin)), .init("open", .bool(isOpen)), .init("encrypted", .bool(isEncrypted)),
     ]
     // Written beside the file and renamed, so that readers see a complete file.
     let new = path + ".new"

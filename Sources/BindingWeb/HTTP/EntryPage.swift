@@ -59,3 +59,37 @@ enum EntryPage {
     """
   }
 }
+
+/// The page for a browser with an invitation that can be used.
+enum InvitationPage {
+  /// - Parameters:
+  ///   - name: for whom it is, a member's name.
+  ///   - code: hexadecimal digits.
+  static func html(_ name: String, code: String) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <title>Invitation · Bindbus</title>
+      <link rel="icon" href="/icon.svg" type="image/svg+xml">
+      <link rel="stylesheet" href="/page.css">
+    </head>
+    <body>
+      <main class="sheet">
+        <h1>You are invited as \(name)</h1>
+        <p>This address signs one browser in, once. It then stays signed in for 30 days, unless that is ended
+          before.</p>
+        <form>
+          <input type="hidden" name="code" value="\(code)">
+          <input type="hidden" name="enter" value="1">
+          <p><button autofocus>Sign in</button></p>
+        </form>
+      </main>
+    </body>
+    </html>
+
+    """
+  }
+}

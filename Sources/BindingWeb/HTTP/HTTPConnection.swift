@@ -8,7 +8,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private let loop: GatewayLoop
-  private var head: HTTPRequestHead?
+  private var arrival: Arrival?
   private var deadline: Scheduled<Void>?
   private var hasAsked = false
   /// Whether a request has carried a token or session.
@@ -44,20 +44,23 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       deadline?.cancel()
       hasAsked = true
       loop.counters.requests += 1
-      if !isKnown, let access = loop.router?.access, access.isKnown(head.headers, now: WebEntry.now) {
+      guard let access = loop.router?.access else { return }
+      let arrival = Arrival(of: head, on: context.channel, proxies: access.proxies)
+      if arrival.hasIgnoredHeaders { loop.counters.ignoredForwards += 1 }
+      if !isKnown, access.isKnown(arrival.head.headers, now: WebEntry.now) {
         isKnown = true
         loop.connections.letIn(context.channel)
       }
       guard !HTTPConnection.hasBody(head) else {
-        return send(.closing(.payloadTooLarge, "Requests with a body are not supported.", .body), head, context)
+        return send(.closing(.payloadTooLarge, "Requests with a body are not supported.", .body), arrival, context)
       }
-      self.head = head
+      self.arrival = arrival
     case .body: break
     case .end:
-      guard let head, let router = loop.router else { return }
-      self.head = nil
+      guard let arrival, let router = loop.router else { return }
+      self.arrival = nil
       isAnswering = true
-      router.answer(head, at: context.localAddress) { [self] in send($0, head, context) }
+      router.answer(arrival) { [self] in send($0, arrival, context) }
     }
   }
 
@@ -83,7 +86,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     case is HTTPParserError:
       send(.closing(.badRequest, "This is not an HTTP/1.1 request.", .badRequest), nil, context)
     case is ChannelError, is IOError: context.close(promise: nil)
-    default: break
+    // Whose handshake fails is disconnected already.
+    default: if ServerPair.isHandshake(error) { loop.counters.count(.handshake) }
     }
   }
 
@@ -92,14 +96,18 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       || head.headers["content-length"].contains { $0 != "0" }
   }
 
-  private func send(_ answer: Answer, _ request: HTTPRequestHead?, _ context: ChannelHandlerContext) {
+  private func send(_ answer: Answer, _ arrival: Arrival?, _ context: ChannelHandlerContext) {
     guard !isFinished, context.channel.isActive else { return }
     var answer = answer
+    let request = arrival?.head
     // The decoder stops reading a connection that requested an upgrade.
     let mayGoOn = request.map { $0.isKeepAlive && !$0.headers.contains(name: "upgrade") } ?? false
     answer.closes = answer.closes || !mayGoOn || isInputClosed
     isAnswering = false
-    if let refusal = answer.refusal { loop.counters.count(refusal) }
+    if let refusal = answer.refusal {
+      loop.counters.count(refusal)
+      loop.noteRefusal(refusal, of: arrival?.client ?? NumericAddress(context.remoteAddress))
+    }
     context.write(wrapOutboundOut(.head(answer.head)), promise: nil)
     if request?.method != .HEAD, answer.body.readableBytes > 0 {
       loop.counters.bytesOut += UInt64(answer.body.readableBytes)
@@ -120,7 +128,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
       guard !isFinished, !isAnswering else { return }
       if !hasAsked { loop.counters.count(.slowRequest) }
       isFinished = true
-      context.close(promise: nil)
+      if isKnown { context.close(promise: nil) } else { ServerPair.cut(context.channel) }
     }
   }
 
@@ -135,19 +143,22 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Answers a connection beyond the limit, and closes it.
+/// Answers a connection without reading a request, and closes it.
 final class TurnedAway: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  /// Nil: a client that expects encryption could not read it.
+  private let answer: Answer?
   private let limits: WebLimits
 
-  init(limits: WebLimits) { self.limits = limits }
+  init(_ answer: Answer?, limits: WebLimits) {
+    self.answer = answer
+    self.limits = limits
+  }
 
   func channelActive(context: ChannelHandlerContext) {
-    let answer = Answer.closing(
-      .serviceUnavailable, "All \(limits.connections) connections are in use. Close other pages and try again.",
-      .tooManyConnections)
+    guard let answer else { return context.close(promise: nil) }
     context.writeAndFlush(wrapOutboundOut(answer.bytes), promise: nil)
     context.close(mode: .output, promise: nil)
     context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.closingTimeout)) {

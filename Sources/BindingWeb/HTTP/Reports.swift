@@ -23,6 +23,9 @@ enum Reports {
       .init("openPages", .integer(Int64(loop.openPages))), .init("gateway", object(loop.machineCounters.list)),
       .init("counters", object(loop.counters.list)),
       .init("refusals", object(loop.counters.refusals)),
+      .init("isUnprotected", .bool(loop.configuration.isUnprotected)),
+      .init("origin", .string(loop.router?.access.origin ?? "")),
+      .init("certificate", loop.router?.access.tls?.report(at: WebEntry.now) ?? .null),
     ])
   }
 
@@ -33,6 +36,9 @@ enum Reports {
     text.gauge("bindbus_web_live", loop.isLive ? 1 : 0)
     text.gauge("bindbus_web_open_connections", UInt64(loop.connections.count))
     text.gauge("bindbus_web_pages", UInt64(loop.openPages))
+    if let until = loop.router?.access.tls?.until {
+      text.gauge("bindbus_web_certificate_expiry_timestamp_seconds", UInt64(max(0, until)))
+    }
     for (name, value) in loop.machineCounters.list {
       text.counter("bindbus_gateway_\(MetricsText.snake(name))_total", value)
     }

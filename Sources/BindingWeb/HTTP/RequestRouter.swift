@@ -1,3 +1,4 @@
+import BindingKeys
 import BindingProtocol
 import Dispatch
 import NIOCore
@@ -11,13 +12,14 @@ struct RequestRouter {
   let questions: HubQuestions
 
   /// Answers, immediately or when the disk or the hub has answered; always on the event loop.
-  func answer(_ head: HTTPRequestHead, at local: SocketAddress?, _ respond: @escaping (Answer) -> Void) {
+  func answer(_ arrival: Arrival, _ respond: @escaping (Answer) -> Void) {
+    let head = arrival.head
     let respond = { [self] (answer: Answer) in
       var answer = answer
       if let renewal = renewal(for: head) { answer.headers.append(renewal) }
       respond(answer)
     }
-    switch look(at: head, local) {
+    switch look(at: arrival) {
     case .failure(let refused): respond(refused.answer)
     case .success(.page(let name)):
       respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? RequestRouter.nothing(for: head))
@@ -26,25 +28,28 @@ struct RequestRouter {
       var answer = Answer.plainText(.movedPermanently, "Moved to /pages/.")
       answer.headers.append(("Location", "/pages/"))
       respond(answer)
-    case .success(.socket): respond(noSocket(head, local))
+    case .success(.socket): respond(noSocket(arrival))
     case .success(.health): respond(.plainText(.ok, "ok"))
     case .success(.readiness):
       respond(
         loop.isLive
           ? .plainText(.ok, "ok")
           : .plainText(.serviceUnavailable, "This gateway has no session with the hub yet. Try again."))
+    case .success(.invitation(let code, let isEntering)):
+      answer(invitation: code, isEntering: isEntering && head.method == .GET, head, respond)
     case .success(.status): questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
     case .success(.metrics): questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
     }
   }
 
   /// Whether to open a WebSocket for this request; if not, it is answered like any other.
-  func opensSocket(_ head: HTTPRequestHead, at local: SocketAddress?) -> Bool {
+  func opensSocket(_ arrival: Arrival) -> Bool {
+    let head = arrival.head
     // Only an answer may use up a code.
-    guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: head, local), head.method == .GET else {
+    guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: arrival), head.method == .GET else {
       return false
     }
-    return isFromHere(head, local) && head.headers["sec-websocket-key"].first?.utf8.count == 24
+    return isFromHere(arrival) && head.headers["sec-websocket-key"].first?.utf8.count == 24
   }
 
   // MARK: Access and routes
@@ -53,18 +58,26 @@ struct RequestRouter {
     let answer: Answer
   }
 
-  private func look(at head: HTTPRequestHead, _ local: SocketAddress?) -> Result<Route, RefusalError> {
+  private func look(at arrival: Arrival) -> Result<Route, RefusalError> {
+    let head = arrival.head
     func refuse(_ answer: Answer) -> Result<Route, RefusalError> { .failure(RefusalError(answer: answer)) }
     let hosts = head.headers["host"]
     guard hosts.count == 1, let target = Target(head.uri) else {
       return refuse(
         .closing(.badRequest, "Request a path, such as GET /, with exactly one 'Host' header.", .badRequest))
     }
-    guard access.isOurs(host: hosts[0], local: local) else {
+    guard access.isOurs(host: hosts[0], local: arrival.local) else {
       return refuse(
         .closing(
-          .misdirectedRequest, "This gateway does not serve '\(hosts[0])'. Its address is \(access.address).",
-          .foreignHost))
+          .misdirectedRequest,
+          "This gateway does not serve '\(hosts[0])'. Its address is \(access.origin). If a reverse proxy shows it "
+            + "under another, start the hub with that:  --web-origin https://NAME", .foreignHost))
+    }
+    if let scheme = arrival.scheme, scheme != access.scheme(host: hosts[0]) {
+      return refuse(
+        .closing(
+          .misdirectedRequest,
+          "The reverse proxy says that the browser came by \(scheme); the address is \(access.origin).", .otherScheme))
     }
     guard head.method == .GET || head.method == .HEAD else {
       var answer = Answer.closing(.methodNotAllowed, "Only GET and HEAD are supported.", .otherMethod)
@@ -73,8 +86,19 @@ struct RequestRouter {
     }
     let route = Route(path: target.path)
     if let route, route.isOpen { return .success(route) }
-    if let key = access.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
-    guard access.isKnown(head.headers, now: WebEntry.now) else { return refuse(RequestRouter.unknown(head.headers)) }
+    if let key = access.key {
+      if let answer = entry(key, hosts[0], target) { return refuse(answer) }
+      if let code = target["code"].map({ String($0.suffix(PageSecret.digits)) }) {
+        return .success(.invitation(code: code, isEntering: target["enter"] != nil))
+      }
+    }
+    guard let visitor = access.visitor(head.headers, now: WebEntry.now) else {
+      return refuse(RequestRouter.unknown(head.headers))
+    }
+    if case .member(let member) = visitor, route?.isForOwner == true {
+      let words = "\(member.name) may see pages, not the report of the whole hub. A member with the right admin asks:"
+      return refuse(.plainText(.forbidden, words + "  bindhub status --hub NAME", .notPermitted))
+    }
     guard let route else { return refuse(RequestRouter.nothing(for: head)) }
     return .success(route)
   }
@@ -86,6 +110,8 @@ struct RequestRouter {
       // The user may have pasted a whole address instead of the code.
       let code = String(shown.suffix(WebKey.codeDigits))
       guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
+        // It may be that of an invitation, which the list of members knows.
+        if access.members != nil { return nil }
         return RequestRouter.refusal("This code was already used, or is older than five minutes.", isPage: true)
       }
       return letIn(key, host, to: target.without("code"))
@@ -101,6 +127,39 @@ struct RequestRouter {
     let cookie = access.cookie(key, host: host, now: WebEntry.now)
     answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
+  }
+
+  /// Shows whom an invitation is for, or lets the browser in. Only a person's confirmation uses it up: programs that
+  /// show a preview of an address fetch it too.
+  private func answer(
+    invitation code: String, isEntering: Bool, _ head: HTTPRequestHead, _ respond: @escaping (Answer) -> Void
+  ) {
+    guard let members = access.members else { return }
+    let refuse = {
+      respond(
+        RequestRouter.refusal(
+          "This address was used already, is too old, or was withdrawn. Ask who sent it to you for another.",
+          isPage: true))
+    }
+    guard isEntering else {
+      return members.invitation(code) { name in
+        guard let name else { return refuse() }
+        var answer = Answer(
+          status: .ok, type: "text/html; charset=utf-8",
+          body: ByteBuffer(string: InvitationPage.html(name, code: code)), headers: [Answer.notKept])
+        answer.sendsForms = true
+        respond(answer)
+      }
+    }
+    let label = BrowserName.of(userAgent: head.headers["user-agent"].first ?? "")
+    let path = Target(head.uri)?.without("code", "enter") ?? "/"
+    members.admit(code, label: label) { session in
+      guard let session else { return refuse() }
+      var answer = Answer.plainText(.seeOther, "Signed in.")
+      let cookie = access.cookie(session, host: head.headers["host"].first ?? "")
+      answer.headers += [("Location", path), ("Set-Cookie", cookie)]
+      respond(answer)
+    }
   }
 
   /// Renews a session that has less than half of its time left.
@@ -152,15 +211,16 @@ struct RequestRouter {
   // MARK: Sockets
 
   /// Every page in a browser states its origin; a program may omit it if it sends the token itself.
-  private func isFromHere(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Bool {
-    let origins = head.headers["origin"]
+  private func isFromHere(_ arrival: Arrival) -> Bool {
+    let origins = arrival.head.headers["origin"]
     return origins.isEmpty
-      ? access.showsBearer(head.headers) : origins.count == 1 && access.isOurs(origin: origins[0], local: local)
+      ? access.showsBearer(arrival.head.headers)
+      : origins.count == 1 && access.isOurs(origin: origins[0], local: arrival.local)
   }
 
   /// Why a request for a WebSocket did not open one.
-  private func noSocket(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Answer {
-    guard isFromHere(head, local) else {
+  private func noSocket(_ arrival: Arrival) -> Answer {
+    guard isFromHere(arrival) else {
       return .closing(
         .forbidden, "Only pages of this gateway may open its WebSocket; a program sends 'Authorization: Bearer TOKEN'.",
         .foreignOrigin)

@@ -7,6 +7,11 @@ enum Route: Equatable {
   /// The folder of the user's pages without the trailing slash, which relative addresses need.
   case userPages
   case socket, status, metrics, health, readiness
+  /// A browser with the code of an invitation; `isEntering` once a person has confirmed it.
+  case invitation(code: String, isEntering: Bool)
+
+  /// Whether it tells of all models and sessions.
+  var isForOwner: Bool { [.status, .metrics].contains(self) }
 
   /// Whether it is served without a token: it reveals nothing that is shared. The page that asks for a code needs
   /// the style sheet and the icon.
@@ -63,9 +68,9 @@ struct Target {
   /// The value of a member of the query.
   subscript(name: String) -> String? { query.last { $0.name == name }?.value }
 
-  /// The target without that member of the query.
-  func without(_ name: String) -> String {
-    let rest = query.filter { $0.name != name }.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
+  /// The target without those members of the query.
+  func without(_ names: String...) -> String {
+    let rest = query.filter { !names.contains($0.name) }.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
     return rawPath + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }
 

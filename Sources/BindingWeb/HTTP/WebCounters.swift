@@ -1,10 +1,10 @@
 /// Why a connection, a request or a message was refused.
 enum WebRefusal: CaseIterable {
   // Of connections.
-  case tooManyConnections, tooManyStrangers, slowRequest
+  case tooManyConnections, tooManyStrangers, slowRequest, handshake, notByProxy
   // Of requests.
-  case badRequest, headerTooLong, foreignHost, noToken, foreignOrigin, noHandshake, otherMethod, body, notFound
-  case fileTooLong, hubSilent
+  case badRequest, headerTooLong, foreignHost, otherScheme, noToken, foreignOrigin, noHandshake, otherMethod, body
+  case notFound, fileTooLong, hubSilent, notPermitted
   // Of pages.
   case tooManyPages, unmasked, badFrame, badFragment, binary, messageTooLong, notUTF8, flood, silence, backlog
 }
@@ -20,6 +20,8 @@ struct WebCounters {
   var bytesOut: UInt64 = 0
   /// How often a page's connection became full.
   var fullPages: UInt64 = 0
+  /// Requests with forwarding headers that did not count, because no named proxy sent them.
+  var ignoredForwards: UInt64 = 0
   private var refused: [WebRefusal: UInt64] = [:]
 
   mutating func count(_ refusal: WebRefusal) { refused[refusal, default: 0] += 1 }
@@ -28,6 +30,7 @@ struct WebCounters {
     [
       ("connections", connections), ("requests", requests), ("sockets", sockets), ("messagesIn", messagesIn),
       ("messagesOut", messagesOut), ("bytesIn", bytesIn), ("bytesOut", bytesOut), ("fullPages", fullPages),
+      ("ignoredForwards", ignoredForwards),
     ]
   }
 

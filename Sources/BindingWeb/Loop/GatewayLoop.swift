@@ -52,6 +52,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     self.router = router
     schedule.begin { self.settle() }
     settle()
+    router.access.members?.start { self.dismissMembers() }
     listener.setOption(.autoRead, value: true).whenSuccess { listener.read() }
   }
 
@@ -62,6 +63,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     hasEnded = true
     schedule.end()
     router?.questions.end()
+    router?.access.members?.end()
     hub.close()
     router = nil
   }
@@ -72,7 +74,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
   func admitConnection(_ channel: any Channel) -> Bool {
     if let oldest = connections.removeOldestStranger(of: configuration.limits.strangers) {
       counters.count(.tooManyStrangers)
-      oldest.close(promise: nil)
+      ServerPair.cut(oldest)
     }
     counters.connections += 1
     connections.add(channel)
@@ -81,17 +83,33 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
     return false
   }
 
+  func noteRefusal(_ refusal: WebRefusal, of client: NumericAddress?) {
+    log.debug("refused a request", metadata: ["client": "\(client.map { "\($0)" } ?? "?")", "reason": "\(refusal)"])
+  }
+
   // MARK: Pages
 
   /// Registers a page's WebSocket; nil if it exceeds the limit.
-  func arrived(_ socket: PageSocket) -> PageID? {
+  func arrived(_ socket: PageSocket, _ visitor: AccessControl.Visitor) -> PageID? {
     guard !hasEnded, pages.count < configuration.limits.pages else { return nil }
     lastPage += 1
     let page = PageID(lastPage)
     pages[page] = socket
-    gateway.arrived(page, now: GatewayLoop.now, into: &output)
+    let member: PageMember? = if case .member(let member) = visitor { member } else { nil }
+    gateway.arrived(page, for: member, now: GatewayLoop.now, into: &output)
     schedule.takeTurnSoon()
     return page
+  }
+
+  /// Ends the pages of browsers that are let in no longer.
+  private func dismissMembers() {
+    guard let members = router?.access.members else { return }
+    gateway.browsers = members.browsers
+    for (page, member) in gateway.members.sorted(by: { $0.key < $1.key }) {
+      guard let end = members.end(of: member.session) else { continue }
+      gateway.dismiss(page, end.code, end.reason, now: GatewayLoop.now, into: &output)
+      schedule.takeTurnSoon()
+    }
   }
 
   func receive(_ text: UnsafeRawBufferPointer, from page: PageID) {
@@ -155,6 +173,8 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is 
       case .subscribe(let topic): hub.link?.subscribe(topic)
       case .unsubscribe(let topic): hub.link?.unsubscribe(topic)
       case .open(let pause): open(after: pause)
+      case .endBrowser(let session):
+        router?.access.members?.shutOut(session) { [weak self] in self?.dismissMembers() }
       case .log(let text): log.debug("\(text)")
       case .close: hub.close()
       }

@@ -1,3 +1,4 @@
+import BindingKeys
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -43,6 +44,7 @@ enum Listener {
   /// Why listening failed.
   static func failure(_ error: any Error, at address: WebAddress) -> WebError {
     switch error {
+    case let error as KeyError: .members(problem: error.description)
     case let error as IOError where error.errnoCode == EADDRINUSE: .addressInUse(address: address.description)
     case let error as IOError:
       .cannotListen(address: address.description, problem: String(cString: strerror(error.errnoCode)))
@@ -54,7 +56,18 @@ enum Listener {
   private static func setUp(_ channel: any Channel, _ loop: GatewayLoop) throws {
     let pipeline = channel.pipeline.syncOperations
     let limits = loop.configuration.limits
-    guard loop.admitConnection(channel) else { return try pipeline.addHandler(TurnedAway(limits: limits)) }
+    guard let access = loop.router?.access else { throw ChannelError.ioOnClosedChannel }
+    guard access.admits(channel.remoteAddress) else {
+      loop.counters.count(.notByProxy)
+      let words = "This port is for the reverse proxy of the pages; their address is \(access.origin)."
+      return try pipeline.addHandler(TurnedAway(.closing(.forbidden, words, .notByProxy), limits: limits))
+    }
+    guard loop.admitConnection(channel) else {
+      let words = "All \(limits.connections) connections are in use. Close other pages and try again."
+      let answer = Answer.closing(.serviceUnavailable, words, .tooManyConnections)
+      return try pipeline.addHandler(TurnedAway(access.tls == nil ? answer : nil, limits: limits))
+    }
+    try access.tls?.add(to: pipeline)
     let encoder = HTTPResponseEncoder()
     var decoding = NIOHTTPDecoderLimitConfiguration()
     decoding.maxHeaderFieldSize = limits.headerBytes
@@ -75,21 +88,28 @@ enum Listener {
     return NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in
-        guard let router = loop.router, router.opensSocket(head, at: channel.localAddress) else {
-          return channel.eventLoop.makeSucceededFuture(nil)
-        }
+        guard let router = loop.router,
+          case let arrival = Arrival(of: head, on: channel, proxies: router.access.proxies),
+          router.opensSocket(arrival)
+        else { return channel.eventLoop.makeSucceededFuture(nil) }
+        if arrival.hasIgnoredHeaders { loop.counters.ignoredForwards += 1 }
         loop.connections.letIn(channel)
-        let renewal = router.renewal(for: head).map { [($0.name, $0.value)] } ?? []
+        let renewal = router.renewal(for: arrival.head).map { [($0.name, $0.value)] } ?? []
         return channel.eventLoop.makeSucceededFuture(HTTPHeaders(renewal))
       },
-      upgradePipelineHandler: { channel, _ in
-        channel.eventLoop.makeCompletedFuture {
+      upgradePipelineHandler: { channel, head in
+        // With the host that the browser sees, which its session is for.
+        guard let access = loop.router?.access,
+          case let arrival = Arrival(of: head, on: channel, proxies: access.proxies),
+          let visitor = access.visitor(arrival.head.headers, now: WebEntry.now)
+        else { return channel.close() }
+        return channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandlers([
             FrameCheck(limits: limits),
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: limits.messagesAtOnce,
               maxAccumulatedFrameSize: limits.messageBytes),
-            PageSocket(loop: loop),
+            PageSocket(loop: loop, visitor: visitor),
           ])
         }
       })

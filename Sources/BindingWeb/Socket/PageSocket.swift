@@ -9,6 +9,7 @@ final class PageSocket: ChannelInboundHandler {
 
   private let loop: GatewayLoop
   private let limits: WebLimits
+  private let visitor: AccessControl.Visitor
   private var context: ChannelHandlerContext?
   private var page: PageID?
   private var lastReceivedAt = NIODeadline.now()
@@ -19,8 +20,9 @@ final class PageSocket: ChannelInboundHandler {
   /// Whether the close frame has been sent: further input is ignored.
   private var isEnding = false
 
-  init(loop: GatewayLoop) {
+  init(loop: GatewayLoop, visitor: AccessControl.Visitor) {
     self.loop = loop
+    self.visitor = visitor
     limits = loop.configuration.limits
   }
 
@@ -65,7 +67,7 @@ final class PageSocket: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     loop.counters.sockets += 1
-    page = loop.arrived(self)
+    page = loop.arrived(self, visitor)
     guard page != nil else {
       loop.counters.count(.tooManyPages)
       return end(code: 4005, reason: "\(limits.pages) pages are open, the limit: close another one")

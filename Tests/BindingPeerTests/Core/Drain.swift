@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingProtocol
 
 /// The effects of a session in one drain, by kind.
 struct Drain {
@@ -20,6 +21,7 @@ struct Drain {
   var entries: [JournalEntry] = []
   var approvalRequests: [ApprovalRequest] = []
   var barriers: [(id: BarrierID, end: BarrierEnd)] = []
+  var learned: [AnnouncedKeys] = []
   var isClosed = false
   var helloSession: SessionID?
 
@@ -44,6 +46,7 @@ struct Drain {
     case .listen(let topic, _): listens.append(topic)
     case .subscribe(let topic): subscribed.append(topic)
     case .unsubscribe(let topic): unsubscribed.append(topic)
+    case .learn(let keys): learned.append(keys)
     case .close: isClosed = true
     }
   }

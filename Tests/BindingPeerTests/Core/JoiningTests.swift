@@ -94,6 +94,20 @@ struct JoiningTests {
     #expect(bench.session.mayWrite("on", in: "lamp"))
   }
 
+  @Test("what the hub tells of its keys goes to the link; what it tells another session does not")
+  func keys() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    bench.welcome()
+    let keys = AnnouncedKeys(
+      session: bench.sessionID, present: [UInt8](repeating: 1, count: 32),
+      next: .init(key: [UInt8](repeating: 2, count: 32), moment: 5))
+    var other = keys
+    other.session &+= 1
+    #expect(bench.hub(.keys(other), .keys(keys)).learned == [keys])
+  }
+
   @Test("rights for another session or topic are ignored")
   func othersRights() {
     var bench = PeerBench()

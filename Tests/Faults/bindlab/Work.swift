@@ -1,4 +1,5 @@
 import ArgumentParser
+import BindingKeys
 import BindingPeer
 import BindingProtocol
 import Foundation
@@ -14,13 +15,13 @@ struct Work: AsyncParsableCommand {
       down what every model shows, closes the peers and ends. The end of standard input ends at once.
       """)
 
-  enum Style: String, ExpressibleByArgument, CaseIterable { case mixed, storm }
+  enum Style: String, ExpressibleByArgument, CaseIterable { case mixed, storm, plain }
 
   @Option(help: "The peer's name; of several, the n-th has '-n' behind it.")
   var name = "worker"
   @Option(help: "The history's file; of several peers, the n-th has '-n' in front of its '.jsonl'.")
   var history: String
-  @Option(help: "Where the hub is; as BINDPEER_HUB.")
+  @Option(help: "Where the hub is, as BINDPEER_HUB; or the name of one that this user has joined.")
   var hub: [String] = []
   @Option(help: "A file that keeps what has no outcome.")
   var outbox: String?
@@ -28,7 +29,7 @@ struct Work: AsyncParsableCommand {
   var seed: UInt64 = 1
   @Option(help: "Writes a second, at most.")
   var rate = 100
-  @Option(help: "'mixed': all kinds of writes. 'storm': increments of one field by comparison.")
+  @Option(help: "'mixed': all kinds of writes. 'storm': increments of one field by comparison. 'plain': sets and adds.")
   var style = Style.mixed
   @Option(help: "How many peers.")
   var peers = 1
@@ -40,7 +41,9 @@ struct Work: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let location = hub.isEmpty ? HubLocation.default : .at(try hub.map { try HubAddress($0) })
+    let location =
+      hub.isEmpty
+      ? HubLocation.default : KnownHub.isName(hub[0]) ? .named(hub[0]) : .at(try hub.map { try HubAddress($0) })
     var log = Logger(label: "bindlab") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = .error
     var workers: [Worker] = []
@@ -52,7 +55,9 @@ struct Work: AsyncParsableCommand {
       let writer = try HistoryWriter(
         path: history.hasSuffix(".jsonl") ? history.dropLast(6) + suffix + ".jsonl" : history + suffix)
       workers.append(
-        try await Worker(peer, writer, seed: seed &* 1_000 &+ UInt64(number), rate: rate, keepsOutbox: outbox != nil))
+        try await Worker(
+          peer, writer, seed: seed &* 1_000 &+ UInt64(number), rate: rate, keepsOutbox: outbox != nil,
+          isPlain: style == .plain))
     }
     FileHandle.standardOutput.write(Data("working\n".utf8))
     for worker in workers { worker.start(style) }

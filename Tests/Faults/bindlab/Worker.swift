@@ -23,10 +23,26 @@ final class Worker: Sendable {
   private let chance: Protected<Chance>
   private let lastWrite = Protected(0)
   private let pause: Duration
+  /// Whether it only sets and adds, so that the sum of its additions can be checked.
+  private let isPlain: Bool
+  /// Whether a hub answers, and how often one has welcomed this peer.
+  private let link: Protected<(isLive: Bool, welcomes: Int)>
+  private let watch: ObserverToken
 
   /// - Parameter rate: writes a second, at most.
-  init(_ peer: Peer, _ writer: HistoryWriter, seed: UInt64, rate: Int, keepsOutbox: Bool) async throws {
+  init(
+    _ peer: Peer, _ writer: HistoryWriter, seed: UInt64, rate: Int, keepsOutbox: Bool, isPlain: Bool = false
+  ) async throws {
     self.peer = peer
+    self.isPlain = isPlain
+    let link = Protected((isLive: false, welcomes: 0))
+    self.link = link
+    watch = peer.observeStatus { status in
+      link.withLock { link in
+        if status.isLive, !link.isLive { link.welcomes += 1 }
+        link.isLive = status.isLive
+      }
+    }
     self.writer = writer
     pause = .nanoseconds(1_000_000_000 / rate)
     chance = Protected(Chance(seed: seed))
@@ -67,6 +83,7 @@ final class Worker: Sendable {
     }
     return .object([
       .init("name", .string(peer.name)), .init("live", .bool(status.isLive)),
+      .init("welcomes", .integer(Int64(link.withLock { $0.welcomes }))),
       .init("unconfirmed", .integer(Int64(status.unconfirmed))), .init("outbox", .string("\(status.outbox)")),
       .init("models", .object(versions)),
     ])
@@ -84,7 +101,7 @@ final class Worker: Sendable {
 
   /// One write, drawn from the seed.
   private func step() {
-    let (kind, number, choice) = chance.withLock { ($0.below(100), $0.below(4), $0.below(2)) }
+    let (kind, number, choice) = chance.withLock { ($0.below(isPlain ? 85 : 100), $0.below(4), $0.below(2)) }
     let model = models[choice]
     let value = JSON.string("\(peer.name).\(peer.tag.short).\(lastWrite.withLock { $0 } + 1)")
     switch kind {

@@ -82,7 +82,7 @@ struct AccessOracle: Invariant, SimulationPart {
     case .approve(let request): topics = [request.topic]
     case .rights(let rights): topics = [rights.topic]
     case .commits, .catchup, .head, .ask: topics = [topic]
-    case .welcome, .error, .pong, .statusReport, .awaited, .heartbeat: topics = []
+    case .welcome, .error, .pong, .statusReport, .awaited, .heartbeat, .keys: topics = []
     }
     return topics.compactMap { topic in modelNames.indices.first { hub.topic(of: $0) == topic } }
   }

@@ -22,6 +22,11 @@ final class RightsChanges: SimulationPart {
     defer { awaitChange() }
     if hub.isRunning, context.rightsChance.perMille(300) { return try pry() }
     guard hub.isRunning || !hub.isThere else { return }
+    if profile.hasLimits, context.rightsChance.perMille(400) {
+      context.rights?.changeLimits(&context.rightsChance)
+      record("limits change")
+      return try hub.applyRights()
+    }
     counts[.rightsChanged] += 1
     if context.rightsChance.perMille(500), let (user, model) = writer() {
       context.rights?.takeAway(model, from: user)
@@ -54,7 +59,9 @@ final class RightsChanges: SimulationPart {
       try hub.settle()
     }
     let start = hub.start
-    try send(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
+    // Some claim to speak for the user who may do everything.
+    let claim = context.rightsChance.perMille(300) ? [Representation(name: "u0").text] : []
+    try send(.hello(Hello(identity: identity, capabilities: Capability.all + claim)), start: 0)
     let joins = modelNames.enumerated().map {
       Join(request: UInt32($0), model: $1, epoch: hub.epoch - 1 << 32, version: 1_000)
     }

@@ -1,10 +1,16 @@
 import BindingProtocol
 
-/// Who is at the other end of each request connection, and what each may do.
+/// Who is at the other end of each request connection, for whom its sessions speak, and what each may do.
 struct AccessControl {
   /// nil: everybody may do everything.
   private(set) var policy: AccessPolicy?
   private var users: [ConnectionID: (principal: HubPrincipal, rights: UserRights)] = [:]
+  /// The sessions that speak for another than their connection's user.
+  private var represented: [SessionID: RepresentedUser] = [:]
+  /// For whom a gateway may speak; nil: the hub knows no members.
+  private var members: HubMembers?
+  /// The sessions that speak for somebody who may do something else now, since the last drain.
+  private var ended: Set<SessionID> = []
   /// What was asked without the right to it, since the last drain; few, as nobody may fill the hub's memory.
   private var denied: [String] = []
   private static let mostDenied = 16
@@ -17,18 +23,38 @@ struct AccessControl {
     return users[connection]?.rights ?? .none
   }
 
-  /// What limits the writes of a connection to a model; nil: nothing.
-  func limitation(of connection: ConnectionID, in model: String) -> WriteLimitation? {
-    let user = rights(of: connection)
+  /// What may be done in a session: what its user may, or for whom it speaks.
+  func rights(in session: SessionID, on connection: ConnectionID) -> UserRights {
+    // No look-up for the hubs without a gateway that speaks for others.
+    guard !represented.isEmpty, let user = represented[session], user.connection == connection else {
+      return rights(of: connection)
+    }
+    return user.rights
+  }
+
+  func rights(of session: SessionRecord) -> UserRights { rights(in: session.id, on: session.connection) }
+
+  /// What limits a session's writes to a model; nil: nothing.
+  func limitation(in session: SessionID, on connection: ConnectionID, of model: String) -> WriteLimitation? {
+    let user = rights(in: session, on: connection)
     return user.isUnlimited ? nil : WriteLimitation(user: user, rights: user.rights(on: model))
   }
 
   func isKnown(_ connection: ConnectionID) -> Bool { users[connection] != nil }
 
+  /// Who is at the other end of a connection; nil: nobody has said, or it is within the hub's process.
+  func principal(of connection: ConnectionID) -> HubPrincipal? { users.isEmpty ? nil : users[connection]?.principal }
+
   /// Whose a connection is and the roles that count, for people; nil: nobody has said, or it is the hub's own.
   func user(of connection: ConnectionID) -> (name: String, roles: [String])? {
     guard let user = users[connection], let name = user.principal.name else { return nil }
     return (name, user.rights.roleNames)
+  }
+
+  /// For whom a session speaks, else whose its connection is.
+  func user(of session: SessionRecord) -> (name: String, roles: [String])? {
+    guard let user = represented[session.id] else { return self.user(of: session.connection) }
+    return (user.representation.name, user.rights.roleNames)
   }
 
   /// Remembers a denial for the log.
@@ -49,6 +75,64 @@ struct AccessControl {
     users[connection] = (user, policy?.rights(of: user) ?? .all)
   }
 
+  // MARK: Speaking for others
+
+  /// Whether a connection's sessions may speak for others. Where everybody may do everything, the hub's own user may,
+  /// and nobody else: it is a right over names.
+  func isGateway(_ connection: ConnectionID) -> Bool {
+    guard connection < HubMachine.firstInProcessConnection else { return true }
+    guard let user = users[connection], user.rights.isGateway else { return false }
+    if policy == nil, case .named = user.principal { return false }
+    return true
+  }
+
+  /// For whom a hello speaks; nil: for its connection's user.
+  /// - Throws: `Refusal` if it may not.
+  func representation(in capabilities: [String], on connection: ConnectionID) throws(Refusal) -> Representation? {
+    let claims = capabilities.compactMap { Representation(capability: $0) }
+    guard let claim = claims.first else { return nil }
+    guard isGateway(connection) else {
+      throw Refusal(.notPermitted, "\(rights(of: connection).words) lacks the right gateway")
+    }
+    guard claims.count == 1 else { throw Refusal(.notPermitted, "a session speaks for one member, not for several") }
+    guard members?.contains(claim.name, as: claim.role) == true else {
+      throw Refusal(
+        .notPermitted, "\(PrintedText.escaped(claim.name, limit: 80)) is no member with that role, or is kicked")
+    }
+    return claim
+  }
+
+  /// What a gateway may do for somebody.
+  func rights(of somebody: Representation, through connection: ConnectionID) -> UserRights {
+    guard let policy else { return .all }
+    return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: rights(of: connection))
+  }
+
+  /// A session speaks for somebody.
+  mutating func represent(_ somebody: Representation, in session: SessionID, through connection: ConnectionID) {
+    let rights = rights(of: somebody, through: connection)
+    represented[session] = RepresentedUser(representation: somebody, connection: connection, rights: rights)
+  }
+
+  /// A session has ended.
+  mutating func forget(_ session: SessionID) {
+    if !represented.isEmpty { represented[session] = nil }
+  }
+
+  /// Other members may be spoken for from now on.
+  mutating func apply(_ members: HubMembers?) {
+    self.members = members
+    for (session, user) in represented
+    where members?.contains(user.representation.name, as: user.representation.role) != true { ended.insert(session) }
+  }
+
+  /// Hands over the sessions that may not go on.
+  mutating func takeEnded() -> [SessionID] {
+    guard !ended.isEmpty else { return [] }
+    defer { ended.removeAll() }
+    return ended.sorted()
+  }
+
   /// Another policy is in force from now on.
   /// - Returns: the connections whose rights have changed.
   mutating func apply(_ policy: AccessPolicy?) -> [ConnectionID] {
@@ -59,8 +143,20 @@ struct AccessControl {
       if rights != user.rights { changed.append(connection) }
       users[connection] = (user.principal, rights)
     }
+    for (session, user) in represented {
+      let rights = rights(of: user.representation, through: user.connection)
+      if rights != user.rights { ended.insert(session) }
+      represented[session]?.rights = rights
+    }
     return changed.sorted()
   }
+}
+
+/// For whom a session speaks.
+private struct RepresentedUser {
+  let representation: Representation
+  let connection: ConnectionID
+  var rights: UserRights
 }
 
 /// What limits one session's writes to one model. A class, because a seat in the model carries it.

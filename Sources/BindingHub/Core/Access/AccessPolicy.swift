@@ -6,14 +6,19 @@ package struct AccessPolicy: Hashable, Sendable {
   package var roles: [String: AccessRole] { didSet { limited = AccessPolicy.limited(roles) } }
   /// The roles of names: of members, of local users (`uid:1000`), and `*` for everybody who is not named.
   package var names: [String: [String]]
+  /// The limits that roles name, by role; they change no right.
+  package var limits: [String: [NameLimits.Kind: Int]]
   /// What each role with `fanout` reads that does not read every model; those that read the same count once. Usually
   /// there are none, however many roles there are.
   private var limited: [[AccessPattern]]
 
   /// Makes a policy.
-  package init(roles: [String: AccessRole] = [:], names: [String: [String]] = [:]) {
+  package init(
+    roles: [String: AccessRole] = [:], names: [String: [String]] = [:], limits: [String: [NameLimits.Kind: Int]] = [:]
+  ) {
     self.roles = roles
     self.names = names
+    self.limits = limits
     limited = AccessPolicy.limited(roles)
   }
 
@@ -27,14 +32,16 @@ package struct AccessPolicy: Hashable, Sendable {
 
   /// What somebody may.
   package func rights(of user: HubPrincipal) -> UserRights {
+    guard let name = user.name, let given = roleNames(of: user) else { return .all }
+    return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
+  }
+
+  /// The roles that somebody has; nil: nothing limits it.
+  func roleNames(of user: HubPrincipal) -> [String]? {
     switch user {
-    case .owner(let name):
-      // The file may give the hub's own user less.
-      guard let name, let given = names[name] else { return .all }
-      return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
-    case .named(let name, let role):
-      let given = names[name] ?? role.map { [$0] } ?? names["*"] ?? []
-      return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
+    // The file may give the hub's own user less.
+    case .owner(let name): name.flatMap { names[$0] }
+    case .named(let name, let role): names[name] ?? role.map { [$0] } ?? names["*"] ?? []
     }
   }
 
@@ -96,12 +103,16 @@ package struct AccessRole: Hashable, Sendable {
   package var recover: Bool
   /// To see the hub's status, and to compare replicas.
   package var admin: Bool
+  /// To speak for other members, within one's own rights.
+  package var gateway: Bool
 
   /// Makes a role.
   package init(
-    _ patterns: [Right: [AccessPattern]] = [:], fanout: Bool = false, recover: Bool = false, admin: Bool = false
+    _ patterns: [Right: [AccessPattern]] = [:], fanout: Bool = false, recover: Bool = false, admin: Bool = false,
+    gateway: Bool = false
   ) {
-    (self.patterns, self.fanout, self.recover, self.admin) = (patterns, fanout, recover, admin)
+    (self.patterns, self.fanout, self.recover) = (patterns, fanout, recover)
+    (self.admin, self.gateway) = (admin, gateway)
   }
 
   /// Whether it allows something on a model; for a right by field, on any of its fields.

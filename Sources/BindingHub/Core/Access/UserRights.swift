@@ -7,6 +7,8 @@ package struct UserRights: Hashable, Sendable {
   package let name: String
   /// nil: everything is allowed.
   private let roles: [AccessRole]?
+  /// The roles of the gateway that speaks for the user: nothing beyond them is allowed. nil: everything is.
+  private var carrierRoles: [AccessRole]?
   let roleNames: [String]
 
   /// Everything.
@@ -21,30 +23,42 @@ package struct UserRights: Hashable, Sendable {
     (self.name, self.roles, self.roleNames) = (name, roles, roleNames)
   }
 
-  package var isUnlimited: Bool { roles == nil }
+  /// The same, as far as the gateway that speaks for the user may do it too.
+  func limited(to gateway: UserRights) -> UserRights {
+    var rights = self
+    rights.carrierRoles = gateway.roles
+    return rights
+  }
+
+  package var isUnlimited: Bool { roles == nil && carrierRoles == nil }
   /// Whether it may connect to the publishing socket.
   package var hasFanout: Bool { has(\.fanout) }
   package var mayRecover: Bool { has(\.recover) }
   package var isAdmin: Bool { has(\.admin) }
+  /// Whether it may speak for other members.
+  package var isGateway: Bool { has(\.gateway) }
 
   /// Whether it may read a model, stored or ephemeral.
   package func mayRead(_ id: String) -> Bool {
-    guard let roles else { return true }
     let model = Names.storedModel(of: id)
-    return roles.contains { $0.allows(.read, on: model) }
+    return isAllowed { $0.allows(.read, on: model) }
   }
 
   /// What it may do with a model; an ephemeral model goes by the rights on its stored one.
   package func rights(on id: String) -> ModelRights {
-    guard let roles else { return .all }
     let model = Names.storedModel(of: id)
+    return UserRights.rights(of: roles, on: model).intersection(UserRights.rights(of: carrierRoles, on: model))
+  }
+
+  private static func rights(of roles: [AccessRole]?, on model: String) -> ModelRights {
+    guard let roles else { return .all }
     func any(_ right: AccessRole.Right) -> Bool { roles.contains { $0.allows(right, on: model) } }
     func fields(_ right: AccessRole.Right) -> FieldSelection {
       FieldSelection(roles.flatMap { $0.patterns[right] ?? [] }.filter { $0.matches(model: model) })
     }
     return ModelRights(
-      mayOwn: any(.own), mayBePresent: any(.present), mayDescribe: any(.describe), mayRecover: mayRecover,
-      write: fields(.write), delete: fields(.delete))
+      mayOwn: any(.own), mayBePresent: any(.present), mayDescribe: any(.describe),
+      mayRecover: roles.contains(where: \.recover), write: fields(.write), delete: fields(.delete))
   }
 
   /// Who is refused, in words that name its roles and no pattern: patterns tell what exists.
@@ -53,7 +67,11 @@ package struct UserRights: Hashable, Sendable {
     return "\(PrintedText.escaped(name)) (\(roles))"
   }
 
-  private func has(_ right: KeyPath<AccessRole, Bool>) -> Bool { roles?.contains { $0[keyPath: right] } ?? true }
+  private func has(_ right: KeyPath<AccessRole, Bool>) -> Bool { isAllowed { $0[keyPath: right] } }
+
+  private func isAllowed(by role: (AccessRole) -> Bool) -> Bool {
+    (roles?.contains(where: role) ?? true) && (carrierRoles?.contains(where: role) ?? true)
+  }
 }
 
 /// What one user may do with one model.
@@ -69,6 +87,16 @@ package struct ModelRights: Hashable, Sendable {
   /// Everything.
   package static let all = ModelRights(
     mayOwn: true, mayBePresent: true, mayDescribe: true, mayRecover: true, write: .all, delete: .all)
+
+  /// What both allow.
+  func intersection(_ other: ModelRights) -> ModelRights {
+    guard self != .all else { return other }
+    guard other != .all else { return self }
+    return ModelRights(
+      mayOwn: mayOwn && other.mayOwn, mayBePresent: mayBePresent && other.mayBePresent,
+      mayDescribe: mayDescribe && other.mayDescribe, mayRecover: mayRecover && other.mayRecover,
+      write: write.intersection(other.write), delete: delete.intersection(other.delete))
+  }
 
   /// Whether its replica is believed when the hub has lost commits.
   package var isBelieved: Bool { mayRecover || write == .all }
@@ -103,6 +131,8 @@ package enum FieldSelection: Hashable, Sendable {
   /// All but the description.
   case all
   case some([AccessPattern])
+  /// Those that a pattern of each list matches.
+  case both([AccessPattern], [AccessPattern])
 
   init(_ patterns: [AccessPattern]) {
     if patterns.isEmpty {
@@ -114,12 +144,23 @@ package enum FieldSelection: Hashable, Sendable {
     }
   }
 
-  /// Patterns of its names. Too many for a message are told as one that matches all: the hub decides in any case.
+  func intersection(_ other: FieldSelection) -> FieldSelection {
+    switch (self, other) {
+    case (.none, _), (_, .none): .none
+    case (.all, let selection), (let selection, .all): selection
+    case (.some(let left), .some(let right)): left == right ? .some(left) : .both(left, right)
+    // Rights are cut once, to those of a gateway, which has no gateway of its own.
+    case (.both, _), (_, .both): .none
+    }
+  }
+
+  /// Patterns of its names, or of more than them. Too many for a message are told as one that
+  /// matches all: the hub decides in any case.
   fileprivate var patterns: [NamePattern] {
     switch self {
     case .none: return []
     case .all: return [.everything]
-    case .some(let patterns):
+    case .some(let patterns), .both(let patterns, _):
       let fields = patterns.compactMap(\.field)
       return fields.count > Int(UInt8.max) ? [.everything] : fields
     }
@@ -130,6 +171,8 @@ package enum FieldSelection: Hashable, Sendable {
     case .none: false
     case .all: true
     case .some(let patterns): patterns.contains { $0.matches(field: field) }
+    case .both(let left, let right):
+      left.contains { $0.matches(field: field) } && right.contains { $0.matches(field: field) }
     }
   }
 }

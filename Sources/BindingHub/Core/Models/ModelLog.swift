@@ -250,6 +250,8 @@ struct ModelMembers {
   var seating: UInt64
   /// The identity whose join made the model in this start of the hub.
   var maker: Tag?
+  /// What that identity's name uses; nil: no limits.
+  var makerUsage: NameUsage?
   /// Whether the first commit was announced to sessions that joined a prefix.
   var hasFirstCommit = false
 

@@ -9,29 +9,26 @@ extension HubMachine {
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
-    let user = hub.access.rights(of: connection)
-    let name = hub.access.user(of: connection)?.name
+    let represented: Representation?
+    do throws(Refusal) {
+      represented = try hub.access.representation(in: hello.capabilities, on: connection)
+    } catch {
+      hub.access.deny(error.text)
+      hub.error(.notPermitted, error.text, id, connection, &output)
+      return
+    }
+    let carrier = hub.access.rights(of: connection)
+    let user = represented.map { hub.access.rights(of: $0, through: connection) } ?? carrier
+    let name = represented?.name ?? hub.access.user(of: connection)?.name
     if let (code, text) = refusal(of: hello, id, namesUser: name != nil) {
       hub.error(code, text, id, connection, &output)
       return
     }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
-    if let earlier = known?.session {
-      if earlier != id {
-        hub.counters.fencedSessions += 1
-        if let old = hub.sessions[earlier]?.connection {
-          hub.error(.fenced, "a later session of this identity has begun", earlier, old, &output)
-        }
-      }
-      // Its fields in ephemeral models stay: the same identity continues.
-      presence.awaitReturn(of: tag, after: earlier, &hub)
-      end(earlier, time, forgetting: false, releasing: false, &output)
-    }
-    if var limit = sessionLimit(reachedOn: connection) {
-      // How many others there are is not for everybody.
-      if !user.isUnlimited { limit = "the hub has no room for another session" }
-      hub.counters.sessionsRefused += 1
+    if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
+    let usage = hub.usage(of: connection, for: represented, time)
+    if let limit = sessionLimit(reachedOn: connection, user, usage, time, &output) {
       presence.release(tag, &hub, time)
       hub.error(.tooManySessions, limit, id, connection, &output)
       return
@@ -45,7 +42,9 @@ extension HubMachine {
         id: id, identity: Origin(tag: tag, name: hello.identity.name, user: name), connection: connection,
         subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
-        capabilities: SessionCapabilities(hello.capabilities)))
+        capabilities: SessionCapabilities(hello.capabilities), usage: usage))
+    if let represented { hub.access.represent(represented, in: id, through: connection) }
+    if let subscriber { hub.sessions.identify(subscriber, as: usage) }
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()
@@ -57,9 +56,25 @@ extension HubMachine {
       durability: hub.configuration.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
-      endpoints: user.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: Capability.all + (hub.configuration.isInsecure ? [Capability.insecure] : []))
+      endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
+      capabilities: capabilities(representing: represented.map { _ in user }))
     hub.send(.welcome(welcome), to: id, &output)
+    hub.sendKeys(to: id, &output)
+  }
+
+  /// Ends the session that an identity had before another one.
+  private mutating func fence(
+    _ earlier: SessionID, of tag: Tag, by id: SessionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    if earlier != id {
+      hub.counters.fencedSessions += 1
+      if let old = hub.sessions[earlier]?.connection {
+        hub.error(.fenced, "a later session of this identity has begun", earlier, old, &output)
+      }
+    }
+    // Its fields in ephemeral models stay: the same identity continues.
+    presence.awaitReturn(of: tag, after: earlier, &hub)
+    end(earlier, time, forgetting: false, releasing: false, &output)
   }
 
   /// Why a hello begins no session and ends none; nil: it may.
@@ -101,26 +116,13 @@ extension HubMachine {
     return limits
   }
 
-  /// Why this connection has no room for another session; nil: it has room.
-  private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
-    let all = hub.configuration.limits.maxSessions
-    if hub.sessions.count >= all {
-      return "\(hub.sessions.count) sessions are open; maxSessions is \(all). Close some"
-    }
-    let isInProcess = connection >= HubMachine.firstInProcessConnection
-    let most = isInProcess ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
-    let here = hub.sessions.byConnection[connection]?.count ?? 0
-    guard here >= most else { return nil }
-    let name = isInProcess ? "maxInProcessSessions" : "maxConnectionSessions"
-    return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
-  }
-
   /// Ends a session with its joins and its part in recoveries. With `forgetting`, an identity that has confirmed
   /// all its outcomes is forgotten too.
   mutating func end(
     _ id: SessionID, _ time: HubTime, forgetting: Bool = true, releasing: Bool = true, _ output: inout HubOutput
   ) {
     guard let session = hub.sessions.remove(id) else { return }
+    hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }
@@ -210,16 +212,22 @@ extension HubMachine {
         }
         hub.sessions.earlySubscribers[id] = subscriber
       } else {
+        hub.sessions.identify(subscriber, as: hub.sessions[id]?.usage)
         for topic in hub.sessions[id].map({ Array($0.joins.keys) }) ?? [] { touchIfWaiting(topic) }
       }
     case .model(let model):
-      guard hub.sessions.subscribers[subscriber] != nil else { return }
-      guard (hub.sessions.subscribers[subscriber]?.topics.count ?? 0) < hub.configuration.limits.maxTopics + 16 else {
+      guard let record = hub.sessions.subscribers[subscriber] else { return }
+      if let usage = record.usage, usage.refusal(.subscriptions, present: usage.subscriptions) != nil {
+        hub.limited(usage, .subscriptions, time, &output)
+        output.cut.append(subscriber)
+        return
+      }
+      guard record.topics.count < hub.configuration.limits.maxTopics + 16 else {
         hub.counters.topicsRefused += 1
         output.cut.append(subscriber)
         return
       }
-      hub.sessions.subscribers[subscriber]?.topics.insert(model)
+      hub.sessions.subscribe(subscriber, to: model)
       touchIfWaiting(model)
     case .heartbeat, nil: break
     }
@@ -234,8 +242,8 @@ extension HubMachine {
       hub.sessions.earlySubscribers[id] = nil
       hub.sessions.with(id) { if $0.subscriber == subscriber { $0.subscriber = nil } }
       hub.sessions.subscribers[subscriber]?.sessions.remove(id)
-      if hub.sessions.subscribers[subscriber]?.sessions.isEmpty == true { hub.sessions.subscribers[subscriber] = nil }
-    case .model(let model): hub.sessions.subscribers[subscriber]?.topics.remove(model)
+      if hub.sessions.subscribers[subscriber]?.sessions.isEmpty == true { hub.sessions.forget(subscriber) }
+    case .model(let model): hub.sessions.unsubscribe(subscriber, from: model)
     case .heartbeat, nil: break
     }
   }

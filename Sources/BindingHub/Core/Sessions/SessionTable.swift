@@ -21,6 +21,8 @@ struct SessionRecord {
   var seat: Seat?
   /// The peer must say hello again. Until it does, or the lease ends, its frames are ignored.
   var isOver = false
+  /// What its user's name uses; nil: no limits.
+  var usage: NameUsage?
 }
 
 /// Which optional parts of the protocol a peer knows.
@@ -31,11 +33,14 @@ struct SessionCapabilities {
   let reportsEarlier: Bool
   /// Whether it is told its rights in each model.
   let learnsRights: Bool
+  /// Whether it is told the hub's keys.
+  let learnsKeys: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
     reportsEarlier = names.contains(Capability.recovery)
     learnsRights = names.contains(Capability.rights)
+    learnsKeys = names.contains(Capability.keys)
   }
 }
 
@@ -86,6 +91,8 @@ struct IdentityRecord {
 struct SubscriberRecord {
   var sessions: Set<SessionID> = []
   var topics: Set<Topic> = []
+  /// What the name of its sessions uses; nil: no limits, or none of its sessions has been welcomed yet.
+  var usage: NameUsage?
 }
 
 /// The sessions with their indices and the deadlines of their leases (R16).
@@ -124,6 +131,7 @@ struct SessionTable {
   mutating func add(_ record: SessionRecord) {
     latest = nil
     records[record.id] = record
+    record.usage?.sessions += 1
     nextExpiry = min(nextExpiry, record.expiresAt)
     byConnection[record.connection, default: []].insert(record.id)
   }
@@ -131,6 +139,7 @@ struct SessionTable {
   mutating func remove(_ id: SessionID) -> SessionRecord? {
     latest = nil
     guard let record = records.removeValue(forKey: id) else { return nil }
+    record.usage?.sessions -= 1
     withPrefixes.remove(id)
     byConnection[record.connection]?.remove(id)
     if byConnection[record.connection]?.isEmpty == true { byConnection[record.connection] = nil }
@@ -158,6 +167,28 @@ struct SessionTable {
       guard let since = identities[tag]?.presentSince.removeValue(forKey: old) else { continue }
       identities[tag]?.presentSince[new] = since
     }
+  }
+
+  /// A subscriber's session is known, and with it whose the subscriptions are.
+  mutating func identify(_ subscriber: SubscriberID, as usage: NameUsage?) {
+    guard let usage, let record = subscribers[subscriber], record.usage == nil else { return }
+    usage.subscriptions += record.topics.count
+    subscribers[subscriber]?.usage = usage
+  }
+
+  mutating func subscribe(_ subscriber: SubscriberID, to topic: Topic) {
+    guard subscribers[subscriber]?.topics.insert(topic).inserted == true else { return }
+    subscribers[subscriber]?.usage?.subscriptions += 1
+  }
+
+  mutating func unsubscribe(_ subscriber: SubscriberID, from topic: Topic) {
+    guard subscribers[subscriber]?.topics.remove(topic) != nil else { return }
+    subscribers[subscriber]?.usage?.subscriptions -= 1
+  }
+
+  mutating func forget(_ subscriber: SubscriberID) {
+    guard let record = subscribers.removeValue(forKey: subscriber) else { return }
+    record.usage?.subscriptions -= record.topics.count
   }
 
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {

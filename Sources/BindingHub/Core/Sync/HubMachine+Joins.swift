@@ -40,8 +40,9 @@ extension HubMachine {
 
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: holding it across the change below would copy all joins each time.
-    guard let (identity, connection) = hub.sessions.with(session, { ($0.identity, $0.connection) }) else { return }
-    let user = hub.access.rights(of: connection)
+    guard let (identity, connection, usage) = hub.sessions.with(session, { ($0.identity, $0.connection, $0.usage) })
+    else { return }
+    let user = hub.access.rights(in: session, on: connection)
     // Before anything is looked up: what exists and what does not are refused alike.
     guard user.mayRead(join.name) else {
       hub.counters.modelsRefused += 1
@@ -53,8 +54,13 @@ extension HubMachine {
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
         index = known
+      } else if let usage, let limit = usage.refusal(.models, present: usage.models) {
+        hub.counters.modelsRefused += 1
+        hub.limited(usage, .models, time, &output)
+        let text = "\(join.name): \(limit). Delete unused models, and leave them"
+        return hub.error(.overLimit, text, session, connection, isFatal: false, &output)
       } else {
-        index = try makeModel(join.name, for: identity.tag)
+        index = try makeModel(join.name, for: identity.tag, usage)
       }
     } catch {
       hub.counters.modelsRefused += 1
@@ -75,7 +81,8 @@ extension HubMachine {
     }
     // Past `maxTopics` a session is served on its request connection.
     let isPastTopics = present == nil && count >= hub.configuration.limits.maxTopics
-    let isRouted = isPastTopics || model.permit == nil || !user.hasFanout
+    // What is published reaches a gateway's connection, whoever it speaks for.
+    let isRouted = isPastTopics || model.permit == nil || !hub.access.rights(of: connection).hasFanout
     let wait = isRouted ? 0 : hub.configuration.subscriptionMilliseconds
     hub.sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
@@ -102,7 +109,7 @@ extension HubMachine {
 
   /// Makes the model that a join names.
   /// - Throws: `Refusal` when the hub has no room for one more.
-  private mutating func makeModel(_ id: String, for maker: Tag) throws(Refusal) -> Int {
+  private mutating func makeModel(_ id: String, for maker: Tag, _ usage: NameUsage?) throws(Refusal) -> Int {
     let stored = Names.storedModel(of: id)
     let storedIndex = hub.models.index(named: stored)
     // An ephemeral model may need its stored model made too.
@@ -114,11 +121,12 @@ extension HubMachine {
         "there are \(present) models; maxModels is \(limit). Delete unused models, and leave them")
     }
     let share = hub.configuration.maxModelsPerPeer ?? max(1, limit / 2)
-    let made = hub.sessions.identities[maker]?.made ?? 0
+    let made = usage?.models ?? hub.sessions.identities[maker]?.made ?? 0
     guard made < share || limit < HubMachine.fewModels else {
+      let who = usage.map { PrintedText.escaped($0.name) } ?? "this peer"
       throw Refusal(
         .modelFull,
-        "this peer has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
+        "\(who) has created \(made) models; maxModelsPerPeer is \(share). Delete unused models, and leave them"
       )
     }
     guard hub.models.hasTopics else { throw Refusal(.modelFull, "all topics are used. Restart the hub") }
@@ -126,6 +134,8 @@ extension HubMachine {
     if Names.isEphemeral(id) { index = presence.makeModel(id, of: index, &hub) }
     hub.models[index].members.maker = maker
     hub.sessions.identities[maker]?.made += 1
+    hub.models[index].members.makerUsage = usage
+    usage?.models += 1
     return index
   }
 
@@ -235,7 +245,7 @@ extension HubMachine {
   /// Tells a session what it may do in a model, unless it may do everything.
   private func tellRights(of id: SessionID, in model: ModelLog, _ output: inout HubOutput) {
     guard let session = hub.sessions[id], session.capabilities.learnsRights else { return }
-    let user = hub.access.rights(of: session.connection)
+    let user = hub.access.rights(of: session)
     guard !user.isUnlimited, case let rights = user.rights(on: model.id), rights != .all else { return }
     hub.send(.rights(rights.message(to: id, model.topic)), to: id, &output)
   }

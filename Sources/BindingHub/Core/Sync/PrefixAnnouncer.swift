@@ -64,7 +64,7 @@ struct PrefixAnnouncer {
       share.rest = share.rest.upperBound..<share.rest.upperBound
       return 0
     }
-    let user = hub.access.rights(of: connection)
+    let user = hub.access.rights(in: share.session, on: connection)
     for index in share.rest.prefix(PrefixAnnouncer.modelsLookedAt) where found.count < most {
       share.rest = (index + 1)..<share.rest.upperBound
       let model = hub.models[index]
@@ -96,7 +96,7 @@ struct PrefixAnnouncer {
     guard !model.members.hasFirstCommit, model.position.hasCommits, model.ephemeral == nil else { return }
     model.members.hasFirstCommit = true
     for id in hub.sessions.withPrefixes.sorted() {
-      guard let session = hub.sessions[id], hub.access.rights(of: session.connection).mayRead(model.id) else {
+      guard let session = hub.sessions[id], hub.access.rights(of: session).mayRead(model.id) else {
         continue
       }
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {

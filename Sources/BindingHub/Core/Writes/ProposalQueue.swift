@@ -15,12 +15,12 @@ struct ProposalQueue {
     _ time: HubTime, _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = hub.sessions.with(session) {
-      (origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat)
+      ($0.identity, $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat, $0.usage)
     }
-    guard let (origin, connection, before, seatBefore) = speaker else { return }
+    guard let (origin, connection, before, seatBefore, usage) = speaker else { return }
     let limit = hub.configuration.limits.maxUnacknowledged
-    var proposals = proposals
-    var index = -1
+    var (proposals, index) = (proposals, -1)
+    let (admitted, pause) = hub.admit(proposals.remaining, bytes: frame.count, usage, time, &output)
     var copy: [UInt8]?
     var unacknowledged = before
     // Most frames name one model, and most sessions write to one model for long.
@@ -38,6 +38,10 @@ struct ProposalQueue {
       else {
         hub.error(
           .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+        continue
+      }
+      if index >= admitted {
+        hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: pause, session)
         continue
       }
       hub.models.touch(model)
@@ -60,7 +64,7 @@ struct ProposalQueue {
         continue
       }
       let valid = seat.flatMap { $0.isValid(in: model, log) ? $0 : nil }
-      let present = valid ?? hub.seat(of: origin, connection, in: model)
+      let present = valid ?? hub.seat(of: origin, in: session, connection, in: model)
       seat = present
       sequencer.limitation = present.limitation
       switch decide(proposals, origin, present.writer, session, log, &hub, time) {
@@ -161,7 +165,9 @@ struct ProposalQueue {
     guard let origin = session?.identity ?? gone else { return }
     let writer = hub.writer(origin, in: index)
     // What a session that is gone wrote was denied.
-    sequencer.limitation = session.flatMap { hub.access.limitation(of: $0.connection, in: hub.models[index].id) }
+    sequencer.limitation = session.flatMap {
+      hub.access.limitation(in: $0.id, on: $0.connection, of: hub.models[index].id)
+    }
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The whole frame was parsed when it arrived.
       var reader = WireReader(bytes)

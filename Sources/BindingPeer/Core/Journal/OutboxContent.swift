@@ -10,7 +10,9 @@ struct OutboxContent: Sendable, Equatable {
     var writes: [WriteID: KeptWrite] = [:]
     var sizes: [WriteID: Int] = [:]
 
+    /// Number 0 is none: a write that has lost its number.
     mutating func used(_ number: ProposalNumber, in model: String) {
+      guard number > 0 else { return }
       lastNumbers[model] = max(number, lastNumbers[model] ?? 0)
     }
   }

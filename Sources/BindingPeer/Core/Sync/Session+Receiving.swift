@@ -38,6 +38,8 @@ extension Session {
     case .rights(let rights):
       guard rights.session == connection.sessionID, let index = index(of: rights.topic) else { return }
       models[at: index].join.learn(rights)
+    case .keys(let keys):
+      if keys.session == connection.sessionID { effects.link.append(.learn(keys)) }
     case .joined(let joined): handle(joined, now: now, &effects)
     case .catchup(let chunk): handle(chunk, now: now, &effects)
     case .outcomes(let outcomes): handle(outcomes, now: now, &effects)

@@ -106,6 +106,7 @@ var bind = globalThis.bind ??= (() => {
       const why = refusal?.reason ?? this.blocked?.text
       return {
         field, version, tag, writer, user, time, own: tag === this.link.tag, refusal,
+        readOnly: prose?.readOnly(this, field),
         state: pending ? this.link.isLive ? 'pending' : 'offline' : why && 'refused',
         reason: pending ? pending.held && `waits: ${pending.held}` : why,
       }
@@ -359,6 +360,7 @@ var bind = globalThis.bind ??= (() => {
     block({ code, text }) {
       Object.assign(this, { state: 'blocked', blocked: { kind: 'refused', code, text } })
       this.touch('@description', ...this.fields.keys())
+      if (code === 'notPermitted') this.fields.clear(), this.forget()
     }
 
     join() {
@@ -564,7 +566,7 @@ var bind = globalThis.bind ??= (() => {
       Object.assign(this, { socket: null, isOpen: false, isLive: false })
       if (code >= 4000) this.problem = why
       // Coming back would not help.
-      if (code > 4000 && code < 4004) this.stopped = true
+      if (/400[1-3]|4006/.test(code)) this.stopped = true
       socket?.close()
       this.pings.clear()
       for (const model of this.models.values()) {
@@ -612,6 +614,7 @@ var bind = globalThis.bind ??= (() => {
       else if (kind === 'error' && message.code === 'notJoined' && model) model.join()
       else {
         if (kind === 'error') model?.block(message)
+        if (kind === 'rights' && model) model.rights = message, model.touch('@description')
         this.notify(kind, message)
       }
     }
@@ -620,6 +623,7 @@ var bind = globalThis.bind ??= (() => {
       const before = this.welcome, isForgotten = prose.isForgotten(before, welcome, this.first, now())
       Object.assign(this, { welcome, isLive: true, tries: 0, heartbeat: welcome.heartbeat, problem: '', since: now() })
       for (const model of this.models.values()) {
+        model.rights = undefined
         if (before && before.log !== welcome.log) model.changeLog()
         else if (isForgotten) prose.forgetNumbers(model)
         if (model.state !== 'left') model.join()
@@ -786,7 +790,9 @@ var bind = globalThis.bind ??= (() => {
 
   function write(element, words) { if (element.textContent !== words) element.textContent = words }
 
-  function mark({ element, title, isControl, isDirty }, { state = isDirty ? 'draft' : undefined, reason }) {
+  function mark({ element, title, isControl, isDirty }, { state = isDirty ? 'draft' : undefined, readOnly, reason }) {
+    if (isControl) reason ??= readOnly
+    if (isControl && !element.bindGiven.includes('disabled')) element.disabled = !!readOnly
     if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return
     state ? element.dataset.state = state : delete element.dataset.state
     if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
@@ -948,7 +954,7 @@ var bind = globalThis.bind ??= (() => {
     clearTimeout(soon)
     for (const light of document.querySelectorAll('[data-light]')) {
       const link = linkOf(light), { count, age: waiting } = link.unconfirmed(), writes = count && `${count} unconfirmed`
-      const blind = [...link.models.values()].filter(model => model.blocked)
+      const blind = [...link.models.values()].filter(model => model.blocked && model.id !== '@hub')
       const state = !link.isLive ? 'offline' : blind.length ? 'blocked' : waiting > 150 ? 'pending' : 'live'
       if (light.dataset.state !== state) light.dataset.state = state
       write(light, state === 'live' ? 'live'

@@ -19,6 +19,7 @@ export class HubView {
   #reportVersions
   #versions = []                         // of the last reports: model → version
   #longest = new Map()                   // tag → the most milliseconds that its lease ever had left
+  #drawnBrowsers
   #peers = new Map()                     // tag → { row, cells }
 
   /** @param reportVersions - is told the versions of all models that the hub reports. */
@@ -28,6 +29,15 @@ export class HubView {
     this.#hub = link.model('@hub')
     this.#hub.on(null, (values, { commits }) => this.#take(values, commits.length > 0))
     setInterval(() => this.#sample(), 1000)
+    link.on(what => { if (what === 'state') this.#show() })
+    this.#show()
+  }
+
+  /** The hub's report is for its own pages, and for members with the right to it. */
+  #show() {
+    const { user, admin = !user } = this.#link.welcome ?? {}
+    for (const title of ['peers-title', 'hub-title']) at(title).closest('section').hidden = !admin
+    at('rate').closest('figure').hidden = !admin
   }
 
   // Rates.
@@ -40,13 +50,14 @@ export class HubView {
     }
     if (isFresh && !(time - this.#counted?.time <= 300)) this.#counted = { time, commits }
     if (!this.#values) requestAnimationFrame(() => {
-      const { sessions = [], counters = {}, store, pages, models = [] } = this.#values
+      const { sessions = [], counters = {}, store, pages, models = [], browsers = [] } = this.#values
       this.#values = undefined
       this.#reportVersions(models)
       this.#versions.unshift(new Map(models.map(({ model, version }) => [model, version])))
       this.#versions.splice(3)
       if (this.isPaused) return
       this.#drawPeers(sessions)
+      this.#drawBrowsers(browsers, sessions)
       this.#drawCounters(counters, store, pages)
     })
     this.#values = values
@@ -140,6 +151,26 @@ export class HubView {
     put(cells.models, String(models))
     put(cells.lag, lag === undefined ? '–' : String(lag))
     put(cells.idle, bind.age(idle))
+  }
+
+  /** Browsers that invitations have let in; who may see the report may end them. */
+  #drawBrowsers(browsers, sessions) {
+    at('browsers-section').hidden = !browsers.length
+    put(at('browser-count'), String(browsers.length))
+    const key = JSON.stringify([browsers, sessions.map(({ user, roles }) => [user, roles])])
+    // A button that somebody is on stays as long as nothing changes.
+    if (key === this.#drawnBrowsers) return
+    this.#drawnBrowsers = key
+    at('browsers').replaceChildren(...browsers.map(({ session, name, role, label, since, pages }) => {
+      const roles = sessions.find(one => one.user === name)?.roles ?? (role ? [role] : [])
+      const end = make('button', { type: 'button', class: 'plain', 'aria-label': `End ${name}, ${label}` }, 'End')
+      end.addEventListener('click', () => {
+        if (confirm(`Sign ${name} out of ${label}?`)) this.#link.sendJSON({ kind: 'end', session })
+      })
+      const day = new Date(since * 1000), words = `${label}, since ${day.toLocaleDateString()}, ${pages} open`
+      return make('li', {}, make('b', {}, name), roles.length ? ` (${roles.join(', ')}) ` : ' ',
+        make('span', { class: 'soft', title: `${session}, since ${day.toLocaleString()}` }, words), ' ', end)
+    }))
   }
 
   #drawCounters(counters, store, pages) {

@@ -87,6 +87,7 @@ export class Rows {
       row.history?.remove()
       this.#rows.delete(name)
     }
+    this.#lock()
     const isEdited = at('edit').checked
     let before = this.#space(0, first)
     for (const [index, name] of wanted.entries()) {
@@ -100,6 +101,18 @@ export class Rows {
     this.#space(1, names.length - last)
     if (names.length > ALL) this.#measure()
   }
+
+  /** Where nothing may be written nothing is edited, and the switch says why. */
+  #lock() {
+    const [reason] = this.#names, why = reason && this.#names.slice(0, ALL).every(name => this.#whyNot(name))
+      ? this.#whyNot(reason) : ''
+    at('edit').disabled = !!why
+    if (why) at('edit').checked = false
+    at('view-only').hidden = !why
+    put(at('view-only'), why)
+  }
+
+  #whyNot(name) { return this.#model.info(name).readOnly }
 
   /** Looks up which fields there are, and which of them are to be seen. */
   #look() {
@@ -161,7 +174,8 @@ export class Rows {
 
   // One row.
 
-  #rowOf(name, isEdited) {
+  #rowOf(name, isWanted) {
+    const isEdited = isWanted && !this.#whyNot(name)
     const rule = this.#model.describe(name), value = this.#model.get(name)
     let row = this.#rows.get(name)
     if (row && !this.#dirty.delete(name) && row.isEdited === isEdited) return row

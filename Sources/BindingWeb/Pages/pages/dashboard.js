@@ -146,12 +146,15 @@ const GRADES = {
 }
 function showFacts() {
   if (!link.welcome) return
-  const { hub: name, durability, epoch, insecure } = link.welcome
+  const { hub: name, durability, epoch, insecure, user } = link.welcome
   const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
+  if (user) facts.push(['You', user, 'this page may do what this member may'])
   if (insecure) {
     const title = 'any client on the network may read and write everything, and nothing is encrypted'
     facts.push(['Insecure', 'open to the network', title])
   }
+  // A browser counts as secure what came by https, or from its own machine.
+  if (!isSecureContext) facts.push(['Connection', 'not encrypted', 'Others on the network can read and change it'])
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`

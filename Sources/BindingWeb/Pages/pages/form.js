@@ -19,6 +19,9 @@ bind.link().on((what, detail) => {
 function draw() {
   const names = namesOf(model)
   at('empty').hidden = names.length > 0
+  const why = names.map(name => model.info(name).readOnly)
+  at('view-only').hidden = !why.length || !why.every(Boolean)
+  at('view-only').textContent = why[0] ?? ''
   for (const [name, { element }] of rows) if (!names.includes(name)) element.remove(), rows.delete(name)
   let before = null
   for (const name of names) {

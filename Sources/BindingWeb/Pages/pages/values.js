@@ -200,3 +200,25 @@ export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.ki
     kind: 'unknown',
     text: `the hub does not have its outcome; sent again, it ended with: ${outcome.text ?? outcome.kind}`,
   }
+
+/** Why a page may not write a field, by what the hub has told of its rights; undefined if it may. */
+export function readOnly({ rights, link }, field) {
+  if (!rights || (field === '@description' ? rights.describe : rights.write.some(pattern => matches(pattern, field)))) {
+    return
+  }
+  return `view only: ${link.welcome?.user ?? 'this page'} may not change it`
+}
+
+/** Whether a name matches a pattern, in which * stands for any characters. */
+const matches = (pattern, name) => {
+  const [first, ...rest] = pattern.split('*'), last = rest.pop()
+  if (last === undefined) return name === first
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false
+  let at = first.length
+  for (const part of rest) {
+    const found = name.indexOf(part, at)
+    if (found < 0 || found + part.length > name.length - last.length) return false
+    at = found + part.length
+  }
+  return true
+}

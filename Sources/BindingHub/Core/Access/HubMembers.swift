@@ -1,0 +1,55 @@
+import BindingProtocol
+
+/// For whom a gateway may speak: the members, without those who are kicked, each with the roles that its invitations
+/// gave it. The authenticator's list, without keys.
+package struct HubMembers: Hashable, Sendable {
+  /// The roles by name.
+  package private(set) var roles: [String: Set<String>] = [:]
+
+  /// Nobody.
+  package init() {}
+
+  /// Adds a member by one of its keys or pages.
+  package mutating func add(_ name: String, role: String?) {
+    roles[name, default: []].formUnion(role.map { [$0] } ?? [])
+  }
+
+  mutating func remove(_ name: String) { roles[name] = nil }
+
+  /// The same without some of them.
+  package func without(_ names: some Sequence<String>) -> HubMembers {
+    var rest = self
+    for name in names { rest.remove(name) }
+    return rest
+  }
+
+  /// Whether a name is a member's, and the role one that an invitation gave it.
+  func contains(_ name: String, as role: String?) -> Bool {
+    guard let given = roles[name] else { return false }
+    return role.map { given.contains($0) } ?? true
+  }
+}
+
+/// Sessions that speak for somebody else than their connection's user.
+extension HubMachine {
+  /// What a welcome says of the hub and, for a session that speaks for somebody, that the hub knows it and what pages
+  /// show by it.
+  func capabilities(representing user: UserRights?) -> [String] {
+    var all = Capability.all
+    if hub.configuration.isInsecure { all.append(Capability.insecure) }
+    guard let user else { return all }
+    return all + [Capability.representing] + (user.isUnlimited || user.isAdmin ? [Capability.administering] : [])
+  }
+
+  /// Ends the sessions that speak for somebody who is a member no longer, or may do something else now. Nothing that
+  /// is decided from now on reaches them.
+  mutating func endRepresented(_ time: HubTime, _ output: inout HubOutput) {
+    for id in hub.access.takeEnded() {
+      guard let session = hub.sessions[id] else { continue }
+      hub.error(
+        .notPermitted, "\(session.identity.user ?? "") may not go on in this session; say hello again", id,
+        session.connection, &output)
+      end(id, time, forgetting: false, &output)
+    }
+  }
+}
