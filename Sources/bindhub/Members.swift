@@ -71,14 +71,7 @@ struct ListMembers: ParsableCommand {
     }
     for (id, invitation) in members.invitations.sorted(by: { $0.key < $1.key })
     where invitation.usedBy == nil && invitation.until > now {
-      print(
-        json
-          ? JSON.object([
-            .init("invitation", .string(id)), .init("member", .string(invitation.name)),
-            .init("until", .integer(invitation.until)),
-            .init("role", invitation.role.map { .string($0) } ?? .null),
-          ]).text
-          : "\(invitation.name)  invited until \(date(invitation.until))  invitation \(id)\(words(invitation.role))")
+      printInvitation(id, of: invitation.name, until: invitation.until, role: invitation.role)
     }
     for (id, page) in members.pages.sessions.sorted(by: { ($0.value.name, $0.key) < ($1.value.name, $1.key) })
     where page.until > now {
@@ -93,15 +86,7 @@ struct ListMembers: ParsableCommand {
     }
     for (id, invitation) in members.pages.invitations.sorted(by: { $0.key < $1.key })
     where invitation.usedBy == nil && invitation.until > now {
-      print(
-        json
-          ? JSON.object([
-            .init("invitation", .string(id)), .init("member", .string(invitation.name)),
-            .init("until", .integer(invitation.until)),
-            .init("role", invitation.role.map { .string($0) } ?? .null), .init("page", true),
-          ]).text
-          : "\(invitation.name)  invited to the pages until \(date(invitation.until))  invitation \(id)"
-            + words(invitation.role))
+      printInvitation(id, of: invitation.name, until: invitation.until, role: invitation.role, isToPages: true)
     }
     for (name, kick) in members.kicks.sorted(by: { $0.key < $1.key }) where kick.counts(at: now) {
       print(
@@ -109,6 +94,18 @@ struct ListMembers: ParsableCommand {
           ? JSON.object([.init("kicked", .string(name)), .init("until", .integer(kick.until))]).text
           : "\(name)  kicked until \(date(kick.until))")
     }
+  }
+
+  /// An open invitation: to be a member, or only to the hub's pages.
+  private func printInvitation(_ id: String, of name: String, until: Int64, role: String?, isToPages: Bool = false) {
+    let object: [JSON.Member] = [
+      .init("invitation", .string(id)), .init("member", .string(name)), .init("until", .integer(until)),
+      .init("role", role.map { .string($0) } ?? .null),
+    ]
+    print(
+      json
+        ? JSON.object(object + (isToPages ? [.init("page", true)] : [])).text
+        : "\(name)  invited \(isToPages ? "to the pages " : "")until \(date(until))  invitation \(id)\(words(role))")
   }
 
   private func words(_ role: String?) -> String { role.map { "  role \($0)" } ?? "" }
