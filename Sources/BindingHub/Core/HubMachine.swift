@@ -13,6 +13,7 @@ package struct HubMachine {
   var presence = PresenceTable()
   var recovery: RecoveryCoordinator
   var removals = ModelRemovals()
+  var expiries = ExpiryTable()
   var reporter = StatusReporter()
 
   /// Creates a hub with no models; `restore` adds those that the store has.
@@ -37,6 +38,7 @@ package struct HubMachine {
     try model.restore(stored, recentLimit: hub.configuration.recentCommits)
     // Computed now, not while a peer waits: a million fields take a while.
     _ = model.fields.digest()
+    if model.expires { expiries.update(index, model, now: hub.lastTick) }
     hub.sessions.writersBefore.formUnion(model.writers.records.lazy.map(\.origin.tag))
     if model.position.record > 0, model.position.epoch != hub.epoch {
       model.recovery.storedFrom = RecoveryPoint(epoch: model.position.epoch, version: model.version)
@@ -78,7 +80,8 @@ package struct HubMachine {
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
     var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline)
-    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
+    deadline = min(deadline, expiries.nextDeadline)
+    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty || !expiries.due.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
     for index in hub.models.touched {
       let model = hub.models[index]
       if let recovery = model.recovery.underWay {
@@ -155,7 +158,12 @@ package struct HubMachine {
   package mutating func tick(time: HubTime, into output: inout HubOutput) {
     let now = time.monotonic
     // R16: after a long pause of this hub, a peer's silence does not count.
-    if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) { hub.sessions.renewAll(now: now) }
+    let wasPaused = now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds)
+    if wasPaused { hub.sessions.renewAll(now: now) }
+    if expiries.nextDeadline <= now {
+      if wasPaused || now > expiries.nextDeadline + ExpiryTable.lateMilliseconds { expiries.excuse(now: now) }
+      expiries.end(now: now)
+    }
     hub.lastTick = now
     if publisher.beat(&hub, time, &output) {
       presence.publishAll(&hub, time)

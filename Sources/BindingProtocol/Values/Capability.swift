@@ -26,13 +26,15 @@ package enum Capability {
   package static let administering = "admin"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
+  /// Carries out time limits: a field that expires falls back to its default (§8.1). No message depends on it.
+  package static let expires = "expires"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
   package static let draft = "draft-89e67655"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, expires, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -6,6 +6,8 @@ package struct ModelRules: Sendable {
   private var indices: [String: Int] = [:]
   /// Described fields that allow every value.
   private var open: Set<String> = []
+  /// The fields that have a time limit.
+  package private(set) var expiring: [String: FieldExpiry] = [:]
 
   /// Makes the rules of a model without a description: every field is free.
   package init() {}
@@ -32,12 +34,16 @@ package struct ModelRules: Sendable {
       // Of two members with the same name the later counts.
       indices[member.name] = nil
       open.remove(member.name)
+      expiring[member.name] = rule.expiry
       guard !rule.isEmpty else {
         open.insert(member.name)
         continue
       }
       indices[member.name] = rules.count
       rules.append(rule)
+    }
+    guard expiring.count <= FieldExpiry.mostFields else {
+      throw DescriptionError("fields", "has \(expiring.count) that expire; \(FieldExpiry.mostFields) may")
     }
   }
 
@@ -149,9 +155,13 @@ extension FieldRule {
     guard case .bool(let isEphemeral) = isEphemeral else {
       throw DescriptionError("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
-    self.init(
+    let values = FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
       isEphemeral: isEphemeral)
+    let expiry = try FieldExpiry(describedBy: json, besides: values, at: path)
+    self.init(
+      type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
+      isEphemeral: isEphemeral, expiry: expiry)
   }
 
   private static func type(_ json: JSON?, at path: String) throws(DescriptionError) -> FieldType {

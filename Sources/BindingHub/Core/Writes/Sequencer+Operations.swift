@@ -56,7 +56,10 @@ extension Sequencer {
       if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
-        if model.isRuled(id) { try check(operand, for: id, version, &violation, in: model) }
+        if model.isRuled(id) {
+          try check(operand, for: id, version, &violation, in: model)
+          if verb == .set, violation == nil, renews(id, operand, in: model) { continue }
+        }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .setIfAbsent { model.batch.pending.weakFields.append((id, version)) }
