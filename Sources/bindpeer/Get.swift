@@ -82,6 +82,7 @@ struct Get: AsyncParsableCommand {
     guard let record = model.record(field) else { return "" }
     return
       "version \(record.version) by \(record.origin.attribution) at \(Terminal.clock(record.time))"
+      + (record.isExpired ? ", expired: the hub is silent" : "")
   }
 
   private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
@@ -92,7 +93,7 @@ struct Get: AsyncParsableCommand {
         .init("version", .integer(Int64(clamping: record.version))),
         .init("origin", .string(record.origin.fullName)),
         .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
-      ] + user)
+      ] + user + (record.isExpired ? [.init("expired", .bool(true))] : []))
   }
 
   private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> String {

@@ -19,6 +19,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private var refusals: [String: JoinRefusal] = [:]
   /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
+  /// The fields that show their default because the hub is silent, by their addresses.
+  private var expiredFields: Swift.Set<String> = []
 
   /// Why the hub does not let this peer in, as told.
   private var linkRefusal: String?
@@ -91,11 +93,15 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       Terminal.complain("! \(missed) changes of \(update.model) arrived faster than they could be printed")
     }
     let isBeginning = begun.insert(update.model).inserted
+    if update.cause != .expired, !expiredFields.isEmpty {
+      expiredFields.subtract(update.changes.map { "\(update.model).\($0.field)" })
+    }
     switch update.cause {
     case .snapshot, .delta:
       // Commits that arrived with the catch-up are part of its values, which are printed already.
       if caughtUp(update, of: field), !isBeginning { countDown() }
       reached[update.model] = (update.epoch, update.version)
+    case .expired: expired(update, of: field)
     case .commits, .detached, .outcome, .local:
       for commit in update.commits {
         show(commit, update, of: field, coalesced: coalesced(before: commit.version, update))
@@ -178,6 +184,26 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }
     return !changes.isEmpty
+  }
+
+  /// Prints that fields show their defaults because the hub is silent, or again what is committed.
+  private func expired(_ update: ModelUpdate, of field: String?) {
+    for change in update.changes where field == nil || change.field == field {
+      let address = "\(update.model).\(change.field)"
+      let isExpired = expiredFields.remove(address) == nil
+      if isExpired { expiredFields.insert(address) }
+      if json {
+        var line = JSONLine(of: update.model, update.epoch, update.version)
+        line.add("expired", .bool(isExpired))
+        line.add("changes", values: [(change.field, change.new)])
+        line.print()
+      } else {
+        Terminal.print(
+          "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
+            + "\(change.field) → \(change.new.map { Terminal.readable($0) } ?? "none")"
+            + Terminal.dim(isExpired ? "        expired: the hub is silent" : "        the hub is heard again"))
+      }
+    }
   }
 
   private func countDown() {

@@ -20,6 +20,8 @@ public struct FieldDescription: Sendable, Equatable {
   public var policy: String?
   /// Whether the field belongs to the model's ephemeral part.
   public var isEphemeral = false
+  /// How long a value other than the default holds without a renewal, in whole milliseconds; nil: for ever.
+  public var expires: Duration?
   var others: [JSON.Member] = []
 
   /// Creates a description; the defaults allow any value.
@@ -40,7 +42,11 @@ public struct FieldDescription: Sendable, Equatable {
   var rule: FieldRule {
     FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
-      isEphemeral: isEphemeral)
+      isEphemeral: isEphemeral,
+      expiry: expires.map {
+        FieldExpiry(
+          milliseconds: UInt64(clamping: $0.wholeMilliseconds), fallback: defaultValue.map { FieldValue(json: $0) })
+      })
   }
 
   /// Why `value` does not fit, in the hub's words, to be put after the field's name: `7 is not in 0...1`; nil if it
@@ -105,6 +111,8 @@ extension FieldDescription {
       case ("default", let value): defaultValue = value
       case ("policy", .string(let name)): policy = name
       case ("ephemeral", .bool(let flag)): isEphemeral = flag
+      case ("expires", let value) where value.int64.map(FieldExpiry.range.contains) == true:
+        expires = value.int64.map { .milliseconds($0) }
       default: others.append(member)
       }
     }
@@ -120,6 +128,7 @@ extension FieldDescription {
     if let defaultValue { members.append(.init("default", defaultValue)) }
     if let policy { members.append(.init("policy", .string(policy))) }
     if isEphemeral { members.append(.init("ephemeral", .bool(true))) }
+    if let expires { members.append(.init("expires", .integer(Int64(clamping: expires.wholeMilliseconds)))) }
     return .object(members + others)
   }
 }

@@ -141,6 +141,20 @@ extension Field {
       policy: declared.policy)
   }
 
+  /// A declaration with a time limit.
+  init(_ field: Field, expiring limit: Duration) {
+    let declared = field.cell
+    precondition(
+      FieldExpiry.range.contains(Int64(clamping: limit.wholeMilliseconds)), "a field's time limit is 100 milliseconds to 7 days")
+    precondition(
+      !FieldExpiry.mergingPolicies.contains(declared.policy.name), "a field that expires is set: it has no such policy")
+    var description = declared.description
+    description.expires = limit
+    self.init(
+      declared: declared.declared, name: declared.declaredName, codec: declared.codec, description: description,
+      policy: declared.policy)
+  }
+
   private init(
     declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
     policy: ConflictPolicy<Value>

@@ -14,6 +14,9 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
   case waiting(RetryReason, since: SuspendingClock.Instant)
   /// The shown value was committed when the hub was last heard, or the model last complete.
   case stale(version: Version, since: SuspendingClock.Instant)
+  /// The default shows instead of the value committed at this version: the field has a time limit, and nothing was
+  /// heard of the hub for so long (`@Field(expires:)`).
+  case expired(version: Version, since: SuspendingClock.Instant)
   /// The last write was not applied, or a received value does not fit; the last good value shows.
   case problem(FieldProblem)
   /// The shown value is current, but the model's description differs from this program's declaration: what one
@@ -27,6 +30,7 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
     case .pending(let isInFlight, _): isInFlight ? "pending, in flight" : "pending"
     case .waiting(let code, _): "waiting: \(code)"
     case .stale(let version, _): "stale, version \(version)"
+    case .expired(let version, _): "expired (stale), version \(version)"
     case .problem(let problem): problem.description
     case .mismatch(let declared, let described):
       "declared as \(declared.allowance), described as \(described.allowance)"

@@ -61,6 +61,7 @@ private struct Declaration: Sendable {
     let missing = missing(in: model)
     if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
     reportDifferences(in: model)
+    model.warnIfNothingExpires(fields)
   }
 
   /// The description that the hub has.

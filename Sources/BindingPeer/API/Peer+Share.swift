@@ -73,6 +73,7 @@ extension Peer {
     let ephemeral = fields.filter { $0.cell.description.isEphemeral }
     let stored = fields.filter { !$0.cell.description.isEphemeral }
     for (model, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
+      model.declareLimits(of: cells)
       for (name, cell) in cells where cell.attach(to: model, as: name) { model.observers.add(cell, to: name) }
       model.showPresent(cells)
     }

@@ -142,7 +142,7 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   var target: AnyObject? { cell }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    cell.assign(value, onRefusal: LateRefusals.observer(of: writer))
+    cell.assign(value, renews: false, onRefusal: LateRefusals.observer(of: writer))
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 
@@ -173,6 +173,9 @@ extension FieldCell {
     }
     if let since = syncState.pendingSince.map(PeerClock.instant) {
       return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: syncState.isInFlight, since: since)
+    }
+    if let since = syncState.expiredSince {
+      return .expired(version: syncState.version, since: PeerClock.instant(since))
     }
     if let since = syncState.staleSince { return .stale(version: syncState.version, since: PeerClock.instant(since)) }
     if let described = model.description(of: name, otherwiseThan: rule) {

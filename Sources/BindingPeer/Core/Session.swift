@@ -25,6 +25,8 @@ package struct Session: Sendable {
   private(set) var isDisowned = false
   var barriers = BarrierClient()
   var reports = AppliedReporter()
+  /// The ids of the models with fields that expire.
+  var expiringModels: Swift.Set<String> = []
 
   /// - Parameters:
   ///   - identity: new at every start of a program (R10).

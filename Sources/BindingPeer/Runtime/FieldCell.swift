@@ -101,14 +101,16 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   var shownValue: Value { state.withLock { _ in shown } }
 
   /// A plain assignment: overlaid immediately, sent when it can be.
-  /// - Parameter refused: called on the model's lane with the reason if the write is not applied in the end.
-  func assign(_ value: Value, onRefusal refused: LateRefusals.Observer? = nil) {
+  /// - Parameters:
+  ///   - renews: whether an equal value is sent to a field that expires; not by a binding, which may only echo.
+  ///   - refused: called on the model's lane with the reason if the write is not applied in the end.
+  func assign(_ value: Value, renews: Bool = true, onRefusal refused: LateRefusals.Observer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self)
       return
     }
     let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
-    guard isChange else { return }
+    guard isChange || renews && rule.expiry != nil && attachment != nil else { return }
     guard let attachment else {
       if let violation = violation(by: value) {
         record(violation)

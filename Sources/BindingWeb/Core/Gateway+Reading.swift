@@ -90,6 +90,8 @@ extension Gateway {
     if case .commits = update.cause, update.coalesced == 0 {
       return pass(update.commits, of: model, update.epoch, &output)
     }
+    // Pages show what is committed.
+    guard update.cause != .expired else { return }
     guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
     if update.cause == .snapshot || update.cause == .detached { models.rooms[model]?.deltasFrom = update.version }
     // A coalesced update may contain commits of pages; only the hub knows their last decided numbers (R5).

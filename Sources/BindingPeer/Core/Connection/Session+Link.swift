@@ -125,6 +125,7 @@ extension Session {
   /// When `tick` is due.
   package var nextDeadline: UInt64 {
     var deadline = min(connection.nextDeadline(context.options), barriers.nextDeadline)
+    if !expiringModels.isEmpty { deadline = min(deadline, nextExpiry) }
     guard phase == .live else { return deadline }
     for index in models.indices {
       if let since = models[at: index].join.waitingSince {
@@ -175,6 +176,7 @@ extension Session {
   mutating func forget(_ id: String, _ effects: inout PeerEffects) {
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
+    expiringModels.remove(id)
     for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
     numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }

@@ -32,7 +32,7 @@ struct OutboxContent: Sendable, Equatable {
       lastRun = max(lastRun, number)
     case .left:
       for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
-    case .counted(let model, let last):
+    case .counted(let model, let last), .entry(.counted(let model, let last)):
       runs[number]?.used(last, in: model)
     case .entry(.welcomed(let log, let epoch)):
       runs[number]?.log = log

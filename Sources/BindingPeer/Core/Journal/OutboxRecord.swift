@@ -32,7 +32,7 @@ struct OutboxRecord: Sendable, Equatable {
     case .entry(.numbered): .numbered
     case .entry(.withdrawn): .withdrawn
     case .entry(.decided): .decided
-    case .counted: .counted
+    case .counted, .entry(.counted): .counted
     case .left: .left
     }
   }
@@ -90,7 +90,7 @@ extension OutboxRecord: WireContent {
     case .entry(.decided(let id, let how)):
       writer.u64(id.rawValue)
       writer.u8(how.rawValue)
-    case .counted(let model, let last):
+    case .counted(let model, let last), .entry(.counted(let model, let last)):
       writer.text8(model)
       writer.u32(last)
     case .left: break

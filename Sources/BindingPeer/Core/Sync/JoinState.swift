@@ -25,6 +25,8 @@ struct JoinState: Sendable {
   var startsOver = false
   /// The heartbeat after which the last catch-up ended.
   private(set) var currentSince: UInt64 = 0
+  /// Whether a catch-up has ever ended.
+  private(set) var wasCurrent = false
   /// When the committed values were last known to be complete.
   private(set) var staleSince: UInt64
   /// Left by the program; kept until all its writes have their outcomes.
@@ -68,6 +70,7 @@ struct JoinState: Sendable {
   /// The catch-up is complete.
   mutating func becomeCurrent(after heartbeat: UInt64) {
     progress = .current
+    wasCurrent = true
     refusal = nil
     currentSince = heartbeat
   }

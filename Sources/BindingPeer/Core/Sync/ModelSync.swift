@@ -17,6 +17,7 @@ struct ModelSync: Sendable {
   var claims = Claims()
   var update = UpdateBuilder()
   var divergence = DivergenceRepair()
+  var expiring = ExpiringFields()
   /// Replicas of other logs that this peer followed, never sent; it resumes from them if their hub returns.
   private var otherLogs: [LogID: Replica] = [:]
   /// The confirmed number and applied version that the last `alive` reported.
@@ -39,7 +40,7 @@ struct ModelSync: Sendable {
 
   /// The value that the replica's field at an index shows.
   func shown(at index: Int) -> FieldValue? {
-    writes.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
+    writes.shown(replica.fields[index].name, over: base(at: index), at: replica.fields[index].version)
   }
 
   /// Everything that shows, as one update with the cause `snapshot`; nil while there is nothing to show.
@@ -67,7 +68,7 @@ struct ModelSync: Sendable {
       shown: shown(at: index), committed: field.value, epoch: replica.epoch,
       // A field without a value is known to have none as of the replica's version.
       version: field.value == nil ? replica.version : field.version, origin: field.origin, time: field.time,
-      isPending: writes.isPending(name))
+      isPending: writes.isPending(name), isExpired: expiring.stale[name] != nil)
   }
 
   /// Whether the replica holds this version of this epoch, or a later one.

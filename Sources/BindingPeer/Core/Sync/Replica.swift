@@ -42,6 +42,12 @@ struct Replica: Sendable {
   /// Fields whose committed value or overlay has changed since the last update.
   private var touched: [Int] = []
 
+  /// The index of the field that holds the description; nil: it is unknown.
+  private(set) var descriptionIndex: Int?
+
+  /// Whether the description has changed since the last update.
+  var isDescriptionTouched: Bool { descriptionIndex.map { fields[$0].isTouched } ?? false }
+
   /// The number of field ids that are known.
   var namesKnown: Int { indexByID.count }
 
@@ -61,6 +67,7 @@ struct Replica: Sendable {
     var name = name
     let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
     indexByName[name] = fields.count
+    if name == Names.description { descriptionIndex = fields.count }
     fields.append(Field(name: name, digestState: state))
     return fields.count - 1
   }

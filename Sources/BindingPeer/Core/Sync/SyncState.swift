@@ -7,6 +7,8 @@ struct FieldSyncState: Sendable {
   var version: Version = 0
   /// When the committed values became possibly stale; nil while they are complete and the link is up.
   var staleSince: UInt64?
+  /// Since when the default shows because nothing was heard of the hub; nil: it does not.
+  var expiredSince: UInt64?
   /// When the oldest write that overlays the field was made; nil if none does.
   var pendingSince: UInt64?
   var isInFlight = false
@@ -19,6 +21,7 @@ struct FieldSyncState: Sendable {
     self.staleSince = staleSince
     guard let model else { return }
     version = model.record(of: field)?.version ?? 0
+    if !model.expiring.isEmpty { expiredSince = model.expiring.stale[field] }
     for write in model.writes.writes(over: field) where !write.isHidden {
       pendingSince = min(pendingSince ?? .max, write.writtenAt)
       if write.number != nil { isInFlight = true }

@@ -28,6 +28,7 @@ extension Session {
     var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     made.rules = plainRules
     made.offline = offline
+    if !models[at: index].expiring.isEmpty { made.limit = models[at: index].expiring.limit(of: made.overlay) }
     models[at: index].write(made, rules, superseding: superseded, context, &effects)
     return write
   }
@@ -125,7 +126,8 @@ extension Session {
 
   /// Emits what has changed, one update per model, and sends what can be sent.
   package mutating func finishDrain(now: UInt64, into effects: inout PeerEffects) {
-    emit(&effects)
+    if !expiringModels.isEmpty { expire(now: now, &effects) }
+    emit(now: now, &effects)
     if !barriers.isEmpty { askBarriers(now: now, &effects) }
     guard phase == .live else { return }
     if connection.heartbeats.owesAskHeads {
@@ -134,7 +136,7 @@ extension Session {
     }
     sendWrites(now: now, &effects)
     // A write that could not be sent as it was has ended there.
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes { emit(now: now, &effects) }
     if !reports.isEmpty {
       for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &effects) }
     }
@@ -151,23 +153,25 @@ extension Session {
   /// write supersedes it. Sends nothing: the next `finishDrain` does.
   /// - Returns: whether `finishDrain` may have something to send.
   package mutating func finishWriting(to id: String, now: UInt64, into effects: inout PeerEffects) -> Bool {
-    emit(&effects)
+    emit(now: now, &effects)
     guard phase == .live, let index = models.index(of: id), models[at: index].maySend(now),
       let write = models[at: index].writes.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &effects)
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes { emit(now: now, &effects) }
     return true
   }
 
-  private mutating func emit(_ effects: inout PeerEffects) {
+  private mutating func emit(now: UInt64, _ effects: inout PeerEffects) {
     // In one drain few of the joined models change, mostly one: only those are sorted.
     if let first = models.indices.first(where: { models[at: $0].update.cause != nil }) {
       if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
-        emitUpdate(at: first, &effects)
+        emitUpdate(at: first, now: now, &effects)
       } else {
-        for index in models.sortedIndices(where: { $0.update.cause != nil }) { emitUpdate(at: index, &effects) }
+        for index in models.sortedIndices(where: { $0.update.cause != nil }) {
+          emitUpdate(at: index, now: now, &effects)
+        }
       }
     }
     context.recordHubAndOutcomes(&effects)
@@ -176,7 +180,8 @@ extension Session {
     pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].writes.bytes }
   }
 
-  private mutating func emitUpdate(at index: Int, _ effects: inout PeerEffects) {
+  private mutating func emitUpdate(at index: Int, now: UInt64, _ effects: inout PeerEffects) {
+    if models[at: index].replica.isDescriptionTouched { learnLimits(at: index, now: now, &effects) }
     if let update = models[at: index].takeUpdate() { effects.updates.append(update) }
   }
 

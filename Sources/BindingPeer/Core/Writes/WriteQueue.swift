@@ -216,7 +216,9 @@ struct WriteQueue: Sendable {
     lastDecided = 0
     var uncovered: [FieldOperation] = []
     for id in order {
-      guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged else {
+      guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged,
+        !pending[at: index].hasLapsed
+      else {
         continue
       }
       update(id) { $0.isHidden = false }
