@@ -170,6 +170,8 @@ extension HubMachine {
         &output)
       return finishDrain(time: time, into: &output)
     }
+    // The store may have these renewals: their writers are told so.
+    let renewed = model.batch.pending.renewed.map { model.fields[$0].name }
     hub.putOff(index)
     keepRemoved(index, time, &output)
     do throws(StoreError) {
@@ -178,6 +180,7 @@ extension HubMachine {
       output.failure = error
       return
     }
+    for field in renewed { expiries.renew(field, of: index, now: time.monotonic) }
     goOn(index, time, &output)
     finishDrain(time: time, into: &output)
   }

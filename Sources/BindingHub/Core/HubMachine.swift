@@ -79,9 +79,10 @@ package struct HubMachine {
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
-    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline)
-    deadline = min(deadline, expiries.nextDeadline)
-    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty || !expiries.due.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
+    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline, expiries.nextDeadline)
+    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty || !expiries.due.isEmpty {
+      deadline = min(deadline, hub.storeFullUntil)
+    }
     for index in hub.models.touched {
       let model = hub.models[index]
       if let recovery = model.recovery.underWay {
@@ -158,12 +159,11 @@ package struct HubMachine {
   package mutating func tick(time: HubTime, into output: inout HubOutput) {
     let now = time.monotonic
     // R16: after a long pause of this hub, a peer's silence does not count.
-    let wasPaused = now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds)
-    if wasPaused { hub.sessions.renewAll(now: now) }
-    if expiries.nextDeadline <= now {
-      if wasPaused || now > expiries.nextDeadline + ExpiryTable.lateMilliseconds { expiries.excuse(now: now) }
-      expiries.end(now: now)
+    if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) {
+      hub.sessions.renewAll(now: now)
+      expiries.excuse(now: now)
     }
+    expiries.end(now: now)
     hub.lastTick = now
     if publisher.beat(&hub, time, &output) {
       presence.publishAll(&hub, time)

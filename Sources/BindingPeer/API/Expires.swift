@@ -2,7 +2,8 @@ import BindingProtocol
 import Logging
 
 extension Field where Value: FieldCodable {
-  /// Declares a field that falls back to its default when nobody renews it: `@Field(expires: .seconds(5)) var on = false`.
+  /// Declares a field that falls back to its default when nobody renews it:
+  /// `@Field(expires: .seconds(5)) var on = false`.
   ///
   /// The hub sets it back when no write and no renewal has been stored for that long. An assignment of the value that
   /// shows renews it, as `renew()` does.
@@ -38,10 +39,11 @@ extension Field where Value: Codable {
 }
 
 extension SharedField {
-  /// Says that the value which shows still holds: the term of a field that expires begins again. It costs no commit; its
-  /// outcome is `unchanged`.
+  /// Says that the value which shows still holds: the term of a field that expires begins again. It costs no commit;
+  /// its outcome is `unchanged`.
   ///
-  /// It never overwrites: if the value was set by somebody else meanwhile, or has expired, the write ends as a conflict.
+  /// It never overwrites: if the value was set by somebody else meanwhile, or has expired, the write ends as a
+  /// conflict.
   /// While a write of this peer is pending, that value is sent again.
   /// - Throws: `WriteError` if it cannot be sent, `FieldError` if the field is not shared.
   @discardableResult
@@ -81,8 +83,8 @@ extension SharedModel {
     guard !names.isEmpty, runtime.state.withLock({ $0.session.hubExpires }) == false else { return }
     runtime.log.warning(
       """
-      \(id): this hub is of an earlier version and sets nothing back: \(names.joined(separator: ", ")) may keep a value \
-      that nobody renews
+      \(id): this hub is of an earlier version and sets nothing back: \(names.joined(separator: ", ")) may keep a \
+      value that nobody renews
       """, metadata: ["model": "\(id)"])
   }
 }

@@ -145,9 +145,11 @@ extension Field {
   init(_ field: Field, expiring limit: Duration) {
     let declared = field.cell
     precondition(
-      FieldExpiry.range.contains(Int64(clamping: limit.wholeMilliseconds)), "a field's time limit is 100 milliseconds to 7 days")
+      FieldExpiry.range.contains(Int64(clamping: limit.wholeMilliseconds)),
+      "a field's time limit is 100 milliseconds to 7 days")
     precondition(
-      !FieldExpiry.mergingPolicies.contains(declared.policy.name), "a field that expires is set: it has no such policy")
+      !FieldExpiry.mergingPolicies.contains(declared.policy.name),
+      "a field that expires has no policy that merges")
     var description = declared.description
     description.expires = limit
     self.init(

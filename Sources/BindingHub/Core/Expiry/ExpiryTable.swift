@@ -118,13 +118,15 @@ struct ExpiryTable {
 
   // MARK: Ends
 
-  /// Ends the terms whose time has come.
+  /// Ends the terms whose time has come. If one ended long ago, the hub was paused meanwhile.
   mutating func end(now: UInt64) {
     while let first = queue.first, first.time <= now {
       queue.removeFirst()
       guard let term = terms[first.place], term.ticket == first.ticket, !term.isOver else { continue }
-      guard term.endsAt <= now else {
-        queue.insert(.init(time: term.endsAt, place: first.place, ticket: term.ticket))
+      if now > term.endsAt + ExpiryTable.lateMilliseconds { excuse(now: now) }
+      let endsAt = terms[first.place]?.endsAt ?? 0
+      guard endsAt <= now else {
+        queue.insert(.init(time: endsAt, place: first.place, ticket: term.ticket))
         continue
       }
       terms[first.place]?.isOver = true
@@ -184,11 +186,16 @@ extension ModelLog {
 }
 
 extension Sequencer {
-  /// Whether a `set` that fits gives a field with a time limit the bytes that it has: then it only renews the term,
-  /// once the proposal is stored.
-  func renews(_ id: FieldID, _ value: UnsafeRawBufferPointer, in model: ModelLog) -> Bool {
-    guard !model.rules.current.rules.expiring.isEmpty, model.rule(of: id)?.expiry != nil,
-      model.isDecided(id, as: value)
+  /// Checks a value against the description. `violation` receives the first violation.
+  /// - Returns: whether it is a `set` that fits and gives a field with a time limit the bytes that it has. Then it
+  ///   only renews the term, once the proposal is stored.
+  func renews(
+    _ id: FieldID, _ value: UnsafeRawBufferPointer, _ verb: Verb, _ version: Version, _ violation: inout String?,
+    in model: ModelLog
+  ) throws(Verdict) -> Bool {
+    try check(value, for: id, version, &violation, in: model)
+    guard verb == .set, violation == nil, !model.rules.current.rules.expiring.isEmpty,
+      model.rule(of: id)?.expiry != nil, model.isDecided(id, as: value)
     else { return false }
     model.batch.pending.renewed.append(id)
     return true

@@ -56,10 +56,7 @@ extension Sequencer {
       if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
-        if model.isRuled(id) {
-          try check(operand, for: id, version, &violation, in: model)
-          if verb == .set, violation == nil, renews(id, operand, in: model) { continue }
-        }
+        if model.isRuled(id), try renews(id, operand, verb, version, &violation, in: model) { continue }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .setIfAbsent { model.batch.pending.weakFields.append((id, version)) }
@@ -105,7 +102,7 @@ extension Sequencer {
   /// Checks a value against the description, or adopts it as the new description. `violation` receives the first
   /// violation.
   @inline(never)
-  private func check(
+  func check(
     _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     if id == model.fields.descriptionID {

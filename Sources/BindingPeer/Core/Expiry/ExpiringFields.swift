@@ -10,8 +10,7 @@ struct ExpiringFields: Sendable {
   private(set) var limits: [String: FieldExpiry] = [:]
   /// The fields that show their default instead of the committed value, and since when.
   private(set) var stale: [String: UInt64] = [:]
-  /// When a write becomes too old. An entry may outlive its write.
-  var lapses: [(at: UInt64, write: WriteID)] = []
+  var lapses = WriteLapses()
 
   var isEmpty: Bool { limits.isEmpty }
 
@@ -40,8 +39,10 @@ struct ExpiringFields: Sendable {
   func limit(of operations: [FieldOperation]) -> UInt64? {
     var least: UInt64?
     for operation in operations {
-      guard let limit = limits[operation.field]?.milliseconds else { continue }
-      least = min(least ?? .max, limit)
+      guard let limit = limits[operation.field] else { continue }
+      // A default that is proposed at first does no harm later, and the description comes with it.
+      if operation.verb == .setIfAbsent, limit.isFallback(operation.value) { continue }
+      least = min(least ?? .max, limit.milliseconds)
     }
     return least
   }
@@ -56,6 +57,29 @@ struct ExpiringFields: Sendable {
     guard isStale != (stale[field] != nil) else { return false }
     stale[field] = isStale ? now : nil
     return true
+  }
+}
+
+/// When writes become too old.
+struct WriteLapses: Sendable {
+  private var entries: [(at: UInt64, write: WriteID)] = []
+  /// When the next one does; an entry may outlive its write.
+  private(set) var next = UInt64.max
+  var count: Int { entries.count }
+
+  /// - Parameter writes: the pending writes: entries of others are dropped once they are most of all.
+  mutating func add(_ write: WriteID, at time: UInt64, among writes: WriteQueue) {
+    entries.append((time, write))
+    next = min(next, time)
+    if entries.count > 2 * writes.count + 64 { entries.removeAll { writes[$0.write] == nil && $0.write != write } }
+  }
+
+  /// Removes the writes whose time has come.
+  mutating func take(at now: UInt64) -> [WriteID] {
+    let due = entries.filter { $0.at <= now }.map(\.write)
+    entries.removeAll { $0.at <= now }
+    next = entries.lazy.map(\.at).min() ?? .max
+    return due
   }
 }
 
@@ -81,10 +105,10 @@ extension ModelSync {
     for id in writes.order {
       guard let write = writes[id], write.isUnacknowledged else { continue }
       let limit = expiring.limit(of: write.overlay)
-      writes.update(id) { $0.limit = limit }
+      writes.update(id) { $0.sending.limit = limit }
       guard let limit else { continue }
       let isEarlier = context.isResumed || write.carried != nil
-      expiring.lapses.append((isEarlier ? 0 : write.writtenAt + limit, id))
+      expiring.lapses.add(id, at: isEarlier ? 0 : write.writtenAt + limit, among: writes)
     }
   }
 
@@ -94,7 +118,7 @@ extension ModelSync {
   fileprivate mutating func expire(
     now: UInt64, heardAt: UInt64?, heartbeat: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) {
-    if expiring.lapses.contains(where: { $0.at <= now }) { lapse(now: now, &context, &effects) }
+    if expiring.lapses.next <= now { lapse(now: now, &context, &effects) }
     for (field, limit) in expiring.limits {
       guard let index = replica.index(of: field) else { continue }
       let isStale =
@@ -113,7 +137,7 @@ extension ModelSync {
 
   /// When `expire` is due.
   fileprivate func nextExpiry(heardAt: UInt64?, heartbeat: UInt64) -> UInt64 {
-    var deadline = expiring.lapses.lazy.map(\.at).min() ?? .max
+    var deadline = expiring.lapses.next
     guard let heardAt else { return deadline }
     for (field, limit) in expiring.limits where expiring.stale[field] == nil {
       guard let value = replica.field(field)?.value, !limit.isFallback(value) else { continue }
@@ -125,14 +149,13 @@ extension ModelSync {
   /// Ends writes that waited longer than their limit. The hub may have one that was sent: it is asked not to apply it,
   /// and the write shows no longer.
   private mutating func lapse(now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects) {
-    let late = expiring.lapses.filter { $0.at <= now }.map(\.write)
-    expiring.lapses.removeAll { $0.at <= now }
+    let late = expiring.lapses.take(at: now)
     for id in late {
-      guard let write = writes[id], write.isUnacknowledged, let limit = write.limit else { continue }
+      guard let write = writes[id], write.isUnacknowledged, let limit = write.sending.limit else { continue }
       // The limit may have become longer.
       let isEarlier = context.isResumed || write.carried != nil
       guard isEarlier || now >= write.writtenAt + limit else {
-        expiring.lapses.append((write.writtenAt + limit, id))
+        expiring.lapses.add(id, at: write.writtenAt + limit, among: writes)
         continue
       }
       if write.carried == nil, write.number == nil {
@@ -142,7 +165,7 @@ extension ModelSync {
       touch(write.overlay)
       update.record(.outcome)
       writes.update(id) {
-        $0.hasLapsed = true
+        $0.sending.hasLapsed = true
         $0.isHidden = true
       }
       if write.carried == nil { _ = withdraw(id, &context, &effects) }

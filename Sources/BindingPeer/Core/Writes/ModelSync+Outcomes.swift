@@ -165,7 +165,7 @@ extension ModelSync {
       if !isOver, pending.isRepeatable {
         tryAgain(write, if: [])
         // A later run, which has no rules, sends a ruled write only on condition of what its writer saw.
-        if keeps(context), pending.limit == nil, let kept = writes[write]?.kept(in: id) {
+        if keeps(context), pending.sending.limit == nil, let kept = writes[write]?.kept(in: id) {
           effects.journal.append(.numbered(write, 0, conditions: kept.proposal.conditions))
         }
       } else if !isOver, pending.proposal.isPlainSet,
@@ -225,7 +225,9 @@ extension ModelSync {
       $0.isHidden = false
     }
     // A later run has no rules: it sends the write only on condition of what its writer saw.
-    if keeps(context), pending.limit == nil, let kept = writes[write]?.kept(in: id) { effects.journal.append(.written(kept)) }
+    if keeps(context), pending.sending.limit == nil, let kept = writes[write]?.kept(in: id) {
+      effects.journal.append(.written(kept))
+    }
     return true
   }
 }

@@ -20,8 +20,11 @@ extension ModelSync {
         field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
         isOwn: writes.isPending(field))
     }
-    if keeps(context), pending.limit == nil { effects.journal.append(.written(pending.kept(in: id))) }
-    if let limit = pending.limit { expiring.lapses.append((pending.writtenAt + limit, pending.id)) }
+    if let limit = pending.sending.limit {
+      expiring.lapses.add(pending.id, at: pending.writtenAt + limit, among: writes)
+    } else {
+      if keeps(context) { effects.journal.append(.written(pending.kept(in: id))) }
+    }
     let hops = pending.proposal.hops
     addToOverlay(pending)
     update.record(.local)
@@ -62,7 +65,7 @@ extension ModelSync {
       $0.sending.isVoid = true
       $0.sending.isDue = true
     }
-    if keeps(context), pending.limit == nil { effects.journal.append(.withdrawn(write)) }
+    if keeps(context) { effects.journal.append(.withdrawn(write)) }
     return true
   }
 
@@ -186,16 +189,18 @@ extension ModelSync {
 
   func recordNumber(of write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
     guard keeps(context), let pending = writes[write] else { return }
-    if pending.limit != nil, let number = pending.number {
-      // The write is not kept, but a later run must not use its number for another one.
-      return effects.journal.append(.counted(model: id, last: number))
+    if pending.sending.limit != nil, let number = pending.number {
+      // The write is hardly ever kept, but a later run must not use its number for another one.
+      effects.journal.append(.counted(model: id, last: number))
     }
     effects.journal.append(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions))
   }
 
   /// The outbox must hold what is sent.
   private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
-    guard keeps(context), let sent = writes[write], sent.limit == nil, sent.merging.isRewritten || sent.merging.attempts > 0 else {
+    guard keeps(context), let sent = writes[write], sent.sending.limit == nil,
+      sent.merging.isRewritten || sent.merging.attempts > 0
+    else {
       return
     }
     effects.journal.append(.written(sent.kept(in: id)))

@@ -28,7 +28,7 @@ extension Session {
     var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     made.rules = plainRules
     made.offline = offline
-    if !models[at: index].expiring.isEmpty { made.limit = models[at: index].expiring.limit(of: made.overlay) }
+    if !models[at: index].expiring.isEmpty { made.sending.limit = models[at: index].expiring.limit(of: made.overlay) }
     models[at: index].write(made, rules, superseding: superseded, context, &effects)
     return write
   }
@@ -151,12 +151,12 @@ extension Session {
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
   /// write supersedes it. Sends nothing: the next `finishDrain` does.
-  /// - Returns: whether `finishDrain` may have something to send.
+  /// - Returns: whether `finishDrain` may have something to send, or `tick` something to do sooner than before.
   package mutating func finishWriting(to id: String, now: UInt64, into effects: inout PeerEffects) -> Bool {
     emit(now: now, &effects)
     guard phase == .live, let index = models.index(of: id), models[at: index].maySend(now),
       let write = models[at: index].writes.lastUnnumbered
-    else { return phase == .live }
+    else { return phase == .live || !expiringModels.isEmpty }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &effects)
     if context.outcomes.hasOutcomes { emit(now: now, &effects) }

@@ -217,7 +217,7 @@ struct WriteQueue: Sendable {
     var uncovered: [FieldOperation] = []
     for id in order {
       guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged,
-        !pending[at: index].hasLapsed
+        !pending[at: index].sending.hasLapsed
       else {
         continue
       }
