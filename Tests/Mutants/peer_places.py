@@ -201,4 +201,16 @@ if Mutant.isOn(.trustStaleMerge) {
         "catchup.removeAll()",
         "if Mutant.isOn(.keepUnread) { return }",
     ),
+    Place(
+        _CORE + "Expiry/ExpiringFields.swift", "func lapse", "before",
+        "let late = expiring.lapses.take(at: now)",
+        "if Mutant.isOn(.lateWritesCount) { return }",
+    ),
+    Place(
+        _CORE + "Expiry/ExpiringFields.swift", "func expire", "instead of",
+        "!limit.isFallback(replica.fields[index].value) && replica.fields[index].value != nil",
+        """
+!Mutant.isOn(.neverStale) && !limit.isFallback(replica.fields[index].value) && replica.fields[index].value != nil
+""",
+    ),
 ]

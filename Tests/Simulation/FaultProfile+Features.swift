@@ -32,6 +32,11 @@ extension FaultProfile {
     if chance.perMille(250) { hasKeys = true }
   }
 
+  /// - Parameter chance: a stream of its own, too. A lie about a lost tail, or rights, would need an oracle more.
+  mutating func drawExpiry(from chance: inout Chance) {
+    if chance.perMille(300), !hasRights, unnoticedLosses == 0 { hasExpiry = true }
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

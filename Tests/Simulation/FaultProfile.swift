@@ -106,6 +106,8 @@ package struct FaultProfile: Sendable {
   package var hasRights = false
   /// Whether some of them may write only little.
   package var hasLimits = false
+  /// Whether peers write fields that expire, in a model of their own.
+  package var hasExpiry = false
   /// Whether the hub tells its keys, which change in flight.
   package var hasKeys = false
 

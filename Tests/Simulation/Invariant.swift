@@ -61,6 +61,8 @@ final class Invariants {
   let sessions: SessionOracle
   /// The truth about the first model's ephemeral model, if any peer joins it.
   let ephemeral: EphemeralOracle?
+  /// The truth about fields that expire, if there are any.
+  let expiry: ExpiryOracle?
   @exclusivity(unchecked) private var all: [any Invariant]
 
   init(_ context: SimulationContext) {
@@ -77,6 +79,8 @@ final class Invariants {
     }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
+    expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil
+    if let expiry { all.append(expiry) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))

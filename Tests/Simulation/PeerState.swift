@@ -31,6 +31,8 @@ struct PeerProcess {
   let clockOffset: UInt64
   var isPaused = false
   var pausedAt: UInt64 = 0
+  /// When it last read a welcome or a heartbeat.
+  var heardAt: UInt64 = 0
   /// What it was told last of the hub's keys.
   var learned: AnnouncedKeys?
   /// How long it was stopped in total.

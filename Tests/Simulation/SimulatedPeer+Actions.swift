@@ -11,6 +11,7 @@ extension SimulatedPeer {
     try invariants.observe(.reading(kind))
     if kind == .catchup { countOlderSnapshot(frame) }
     frame.withUnsafeBytes { session.receive($0, now: clock, into: &effects) }
+    if kind == .welcome || kind == .heartbeat { process.heardAt = now }
     try settle()
     try invariants.observe(.reading(nil))
   }

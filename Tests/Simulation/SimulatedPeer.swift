@@ -55,6 +55,10 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     for model in modelNames where model != context.visited || !isChaos {
       self.session.join(model, now: now, into: &effects)
     }
+    if profile.hasExpiry {
+      self.session.join(ExpiryWorkload.model, now: now, into: &effects)
+      self.session.declare(ExpiryWorkload.declared, in: ExpiryWorkload.model, now: now, into: &effects)
+    }
     if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &effects) }
     guard profile.isInEphemeralModel(index) else { return }
     self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &effects)

@@ -96,6 +96,10 @@ package enum Situation: String, CaseIterable, Sendable {
   case pried = "stranger asked for everything"
   case keysChanged = "hub's keys changed"
   case keysLearned = "hub's keys learned"
+  case fellBack = "field set back at the end of its time limit"
+  case renewed = "field set back after renewals"
+  case sentLateAsVoid = "late write of a field that expires sent as void"
+  case shownAsExpired = "default shown because the hub was not heard"
 }
 
 extension Situation {

@@ -60,6 +60,8 @@ package struct Violation: Error, CustomStringConvertible {
     case limit = "limit of a name"
     /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.8).
     case hubKeys = "the hub's keys"
+    /// A value with a time limit holds for a full term, and not much longer (§8.1).
+    case expiry = "time limit"
   }
 
   /// The rule that was violated.

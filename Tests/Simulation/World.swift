@@ -14,6 +14,7 @@ package final class World: SimulationPart {
   private let faults: Faults
   private let workload: Workload
   private let ephemeralWorkload: EphemeralWorkload
+  private let expiryWorkload: ExpiryWorkload
   private let rightsChanges: RightsChanges
   private let keyChanges: KeyChanges
 
@@ -30,12 +31,14 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var expiryChance = Chance(seed: seed ^ 0x0E49_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawExpiry(from: &expiryChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -47,6 +50,7 @@ package final class World: SimulationPart {
     faults = Faults(hub, attackers)
     workload = Workload(context, network, faults)
     ephemeralWorkload = EphemeralWorkload(context, network)
+    expiryWorkload = ExpiryWorkload(context, network, invariants, expiryChance)
     rightsChanges = RightsChanges(hub)
     keyChanges = KeyChanges(hub, keysChance)
     for index in 0..<drawn.peers {
@@ -91,6 +95,7 @@ package final class World: SimulationPart {
       agenda.add(.step(peer: peer.index), at: now + chance.within(20...400))
     }
     ephemeralWorkload.begin()
+    expiryWorkload.begin()
     attackers.awaitAttack()
     rightsChanges.awaitChange()
     keyChanges.awaitChange()
@@ -122,6 +127,8 @@ package final class World: SimulationPart {
     case .endMute(let peer, let generation): try network.peers[peer].endMute(generation)
     case .step(let peer): try workload.step(network.peers[peer])
     case .stepInEphemeralModel(let peer): try ephemeralWorkload.step(network.peers[peer])
+    case .stepExpiring(let peer): try expiryWorkload.step(network.peers[peer])
+    case .lookAtExpiring: try expiryWorkload.look()
     case .startHub: if !hub.isThere { try faults.startHub() }
     case .endQuiet: context.isQuiet = false
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }

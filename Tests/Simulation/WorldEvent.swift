@@ -15,6 +15,8 @@ enum WorldEvent {
   /// The application of a peer does something.
   case step(peer: Int)
   case stepInEphemeralModel(peer: Int)
+  case stepExpiring(peer: Int)
+  case lookAtExpiring
   case startHub
   case endQuiet
   case forgeOffer(hubRun: Int)
