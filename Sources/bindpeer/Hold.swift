@@ -43,7 +43,8 @@ struct Hold: AsyncParsableCommand {
       try await Task.sleep(for: limit / 4)
       if case .stopped(let reason) = peer.status.phase { throw reason.failure }
       // A renewal beside one that waits for its outcome would overwrite what others set meanwhile.
-      guard model.record(field)?.isPending != true else { continue }
+      guard let known = model.record(field), !known.isPending else { continue }
+      guard known.committed == value else { throw Hold.overtaken(model, field, by: known.origin) }
       let write: PendingWrite
       do { write = try model.renew(field, otherwise: value) } catch { throw Failure(.doesNotFit, "\(error)") }
       let outcome = await write.outcome(timeout: limit)
@@ -51,7 +52,9 @@ struct Hold: AsyncParsableCommand {
       case .unchanged, .committed:
         if isSilent { Terminal.complain("! the hub is back") }
         isSilent = false
-      case .conflict, .refused: throw Hold.failure(outcome, model, field)
+      case .conflict(let conflict): throw Hold.overtaken(model, field, by: conflict.origin)
+      case .refused(let refusal):
+        throw Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))
       default:
         if !isSilent { Terminal.complain("! the hub does not answer; waiting") }
         isSilent = true
@@ -60,13 +63,11 @@ struct Hold: AsyncParsableCommand {
     await peer.close(flush: .zero)
   }
 
-  private static func failure(_ outcome: Outcome?, _ model: SharedModel, _ field: String) -> Failure {
-    switch outcome {
-    case .conflict(let conflict) where conflict.origin.tag == .none && conflict.origin.name == Names.expiry:
-      Failure(.conflict, "\(model.id).\(field) has expired: the hub was not heard in time. Nothing was set.")
-    case .refused(let refusal):
-      Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))
-    default: Failure(.conflict, "\(outcome?.explanation(of: model.id) ?? model.id). It is held no longer.")
+  private static func overtaken(_ model: SharedModel, _ field: String, by origin: Origin) -> Failure {
+    let address = "\(model.id).\(field)"
+    guard origin.tag != .none || origin.name != Names.expiry else {
+      return Failure(.conflict, "\(address) has expired: the hub was not heard in time. Nothing more is set.")
     }
+    return Failure(.conflict, "\(address) was set by \(origin.attribution). It is held no longer.")
   }
 }

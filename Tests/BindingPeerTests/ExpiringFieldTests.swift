@@ -128,7 +128,7 @@ struct ExpiringFieldTests {
       let write = try mine.$speed.write(0.9)
       #expect(mine.speed == 0.9)
       #expect(await write.outcome == .expired)
-      #expect(mine.speed == 0)
+      #expect(await eventually { mine.speed == 0 })
       link.heal()
       #expect(await driver.whenLive(timeout: .seconds(20)))
       _ = try await mine.$name.write("hoist").committed
