@@ -213,16 +213,6 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
         "if Mutant.isOn(.equalSetIdle) { return true }",
     ),
     Place(
-        _CORE + "Expiry/ExpiryTable.swift", "func fallBack", "instead of",
-        "!model.batch.pending.renewed.contains(id)",
-        "!model.batch.pending.renewed.contains(id) || Mutant.isOn(.fallBackAnyway)",
-    ),
-    Place(
-        _CORE + "HubMachine.swift", "func restore", "instead of",
-        "if model.expires { expiries.update(index, model, now: hub.lastTick) }",
-        "if model.expires, !Mutant.isOn(.forgetTerms) { expiries.update(index, model, now: hub.lastTick) }",
-    ),
-    Place(
         _CORE + "Expiry/ExpiryTable.swift", "func renew", "before",
         "let wasOver = term.isOver",
         "if Mutant.isOn(.expireEarly) { return }",

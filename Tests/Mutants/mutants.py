@@ -59,8 +59,6 @@ MUTANTS = {
     "neverClaim": "§9 after a welcome no ephemeral field is claimed again",
     "lateWritesCount": "§8.1 a write that waited longer than its limit is sent all the same",
     "equalSetIdle": "§8.1 a set of the present value renews nothing",
-    "fallBackAnyway": "§8.1 a fallback ignores newer decisions that are not stored",
-    "forgetTerms": "§8.1 a restarted hub ends no term of a value that it has restored",
     "neverStale": "§8.1 a reader that does not hear the hub shows the committed value",
     "expireEarly": "§8.1 a renewal does not prolong a term that has begun",
     "ignoreOwner": "§9 a write that the owner refuses is applied",
