@@ -77,7 +77,7 @@ struct FallbackTests {
     let (counted, named, _) = try await undescribed()
     _ = try await named.$count.write("two").committed
     _ = try await counted.$count.write(8).committed
-    #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
+    #expect(await eventually { if case .problem(.cannotShow) = named.$count.status { true } else { false } })
     #expect(named.count == "two")
   }
 
@@ -87,7 +87,7 @@ struct FallbackTests {
     _ = try await other.$count.write("good").committed
     #expect(await eventually { named.count == "good" })
     _ = try await counted.$count.write(8).committed
-    #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
+    #expect(await eventually { if case .problem(.cannotShow) = named.$count.status { true } else { false } })
     // Its condition holds for no present value.
     let raw = try peers.right.model("lamp")
     let late = Condition(field: "count", epoch: raw.version.epoch, version: 1)

@@ -62,7 +62,7 @@ extension SharedModel {
 
   private func problem(of cell: any AnyFieldCell, _ name: String) -> FieldProblem? {
     if let problem = cell.problem { return problem }
-    guard let described = description(of: name, otherwiseThan: cell.rule) else { return nil }
+    guard let described = description(of: name, otherwiseThan: cell.declaration) else { return nil }
     return .describedOtherwise(declared: cell.description, described: described)
   }
 

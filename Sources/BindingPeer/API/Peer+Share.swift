@@ -70,13 +70,22 @@ extension Peer {
         throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'")
       }
     }
+    for (alias, stored) in instance.fieldAliases {
+      do throws(WireError) { try Names.checkField(alias) } catch {
+        throw .badModel(type: "\(type)", problem: "'\(alias)' is not a field name: it \(error.problem)")
+      }
+      guard !names.contains(alias) else {
+        throw .badModel(type: "\(type)", problem: "'\(alias)', which was '\(stored)', is the name of another field")
+      }
+    }
     let ephemeral = fields.filter { $0.cell.description.isEphemeral }
     let stored = fields.filter { !$0.cell.description.isEphemeral }
     for (model, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
       for (name, cell) in cells where cell.attach(to: model, as: name) { model.observers.add(cell, to: name) }
       model.showPresent(cells)
+      model.showRejections()
     }
-    describe(model, as: fields)
+    describe(model, as: Declaration(fields, release: Shared.release, aliases: instance.fieldAliases))
     return instance
   }
 

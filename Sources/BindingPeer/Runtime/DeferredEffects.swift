@@ -14,7 +14,7 @@ struct DeferredEffects {
     func carryOut() {
       if let reason = outcome.complaint {
         unacknowledged.model.observers.recordRejection(
-          of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
+          of: unacknowledged.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       }
       unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }
@@ -132,6 +132,9 @@ extension Outcome {
     default: false
     }
   }
+
+  /// Whether the description does not allow the value: its author has to answer that.
+  var isMisfit: Bool { if case .refused(let refusal) = self { refusal.code == .doesNotFit } else { false } }
 
   /// Why the write no longer shows, for the field's status; nil if it was applied or superseded by an own write.
   var complaint: String? {

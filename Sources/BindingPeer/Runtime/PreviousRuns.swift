@@ -121,7 +121,12 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.observers.recordRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
+      if outcome.isMisfit {
+        let rejection = RestoredRejection(fields: ended.write.fields, reason: reason, current: current)
+        state.withLock { $0.writes.keep(rejection, in: ended.model) }
+      }
+      ended.shared?.observers.recordRejection(
+        of: ended.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       ended.shared?.reportStatus()
       log.warning(
         "a write of an earlier run failed",

@@ -11,6 +11,8 @@ package struct FieldRule: Sendable {
   package let maximumLength: Int?
   /// Whether the field belongs to the ephemeral model, and so has no value in the stored one.
   package let isEphemeral: Bool
+  /// Whether this is another name of a field, under which nothing is stored.
+  package private(set) var isAlias = false
   /// The only allowed values; nil: any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
@@ -50,6 +52,13 @@ package struct FieldRule: Sendable {
     low = self.minimum.map { $0.exactDouble ?? .infinity } ?? -.infinity
     high = self.maximum.map { $0.exactDouble ?? -.infinity } ?? .infinity
     if !choices.isEmpty { chosen = Choices(choices, allowedBy: self) }
+  }
+
+  /// The rule of an alias's name.
+  static var alias: FieldRule {
+    var rule = FieldRule(type: .any)
+    rule.isAlias = true
+    return rule
   }
 
   /// The only allowed values; empty: any.

@@ -163,9 +163,9 @@ struct Recovery {
       field.name == Names.description || !field.name.hasPrefix("@")
     else { return false }
     guard let value = field.value else { return true }
-    guard value.bytes.count <= limits.maxValueBytes else { return false }
+    guard value.bytes.count <= limits.maxBytes(of: field.name) else { return false }
     return value.bytes.withUnsafeBytes { bytes in
-      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes)) != nil)
+      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes, isNew: false)) != nil)
     }
   }
 

@@ -48,11 +48,13 @@ extension Sequencer {
         continue
       }
       guard let operand = operations.value else { continue }
+      if verb == .describe {
+        changed += try describe(operand, as: known, operations.name, version, writer, in: model)
+        continue
+      }
       try checkRight(to: verb, name(known, operations.name, in: model), in: model)
       let id = if let known { known } else { try introduce(operations.name, in: model) }
-      if operand.count > limits.maxValueBytes {
-        throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
-      }
+      if operand.count > limits.maxValueBytes { try checkLength(operand.count, of: id, in: model) }
       if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
@@ -68,6 +70,7 @@ extension Sequencer {
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
+      try checkAliases(in: model)
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
@@ -77,7 +80,7 @@ extension Sequencer {
   /// Records a description proposed with `setIfAbsent` for a model that has one.
   @inline(never)
   private mutating func record(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
-    guard let value, value.count <= limits.maxValueBytes, declared.count < Self.mostDeclared else { return }
+    guard let value, value.count <= limits.maxDescriptionBytes, declared.count < Self.mostDeclared else { return }
     declared.append(Declared(origin: model.origin(ofWriter: writer), model: model, value: FieldValue(value)))
   }
 
@@ -106,15 +109,13 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     if id == model.fields.descriptionID {
-      do throws(DescriptionError) {
-        model.rules.describe(try ModelRules(describedBy: value), at: version)
-        return
-      } catch {
-        throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
-      }
+      model.rules.describe(try rules(of: value, in: model), at: version)
+      return
     }
     guard violation == nil, let rule = model.rule(of: id) else { return }
-    if rule.isEphemeral {
+    if rule.isAlias {
+      violation = model.violation(ofAlias: model.fields[id].name)
+    } else if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
       violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
     } else if let words = rule.words(against: value) {
@@ -154,7 +155,7 @@ extension Sequencer {
       throw .refused(verb == .union ? .malformedValue : .notANumber, "\(slot.name): \(words)")
     }
     if merged == present { return false }
-    guard merged.bytes.count <= limits.maxValueBytes else {
+    guard merged.bytes.count <= limits.maxBytes(of: slot.name) else {
       throw .refused(
         .valueTooLarge, "\(slot.name): \(verb) makes the value \(merged.bytes.count) bytes long; \(mostBytes)")
     }
@@ -170,14 +171,14 @@ extension Sequencer {
     return true
   }
 
-  private var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
+  var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
 
   func malformed(_ value: UnsafeRawBufferPointer, _ field: String) -> Verdict {
     .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
   }
 
   /// Writes a value, or nil for a deletion, into the batch and records it.
-  private func decide(
+  func decide(
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.rules.describe(ModelRules(), at: version) }
@@ -231,7 +232,7 @@ extension Sequencer {
       + "for both, is \(limit). \(cure)"
   }
 
-  private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
+  func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {
       try Names.checkField(name)

@@ -1,0 +1,34 @@
+import BindingProtocol
+
+extension SharedModel {
+  /// Shows newly connected fields which writes of earlier runs the description did not allow.
+  func showRejections() {
+    let id = id
+    let (rejections, stamp) = runtime.state.withLock { state in
+      let rejections = state.writes.rejections(in: id)
+      if !rejections.isEmpty { state.stamp += 1 }
+      return (rejections, state.stamp)
+    }
+    for rejection in rejections {
+      observers.recordRejection(
+        of: rejection.fields, rejection.reason, current: rejection.current, stamp: stamp, isSticky: true)
+    }
+  }
+}
+
+extension FieldCell {
+  /// Clears the problem of a write that failed; that of a value which cannot be shown stays as long as the value.
+  func dismissProblem() {
+    guard case .rejected? = problem else { return }
+    if let (model, name) = attachment {
+      model.runtime.state.withLock { $0.writes.forgetRejections(of: [name], in: model.id) }
+    }
+    if let model = sharedModel, let name = attachment?.name, let value = model.shown(name),
+      codec.decode(value) == nil
+    {
+      record(.cannotShow(value))
+    } else {
+      record(nil)
+    }
+  }
+}
