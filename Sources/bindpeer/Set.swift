@@ -108,7 +108,8 @@ struct Set: AsyncParsableCommand {
   private func proposal(_ assignments: [Assignment], to model: SharedModel) throws(Failure) -> Proposal {
     let declared = model.modelDescription.fields
     var proposal = Proposal(operations: [])
-    for assignment in assignments {
+    for var assignment in assignments {
+      assignment.resolve(in: model)
       var operation = try assignment.operation(
         declared: declared[assignment.field], shown: model[assignment.field], as: reading)
       if asDefault, operation.verb == .set { operation.verb = .setIfAbsent }

@@ -39,6 +39,9 @@ enum Terminal {
   /// Whether standard output is a terminal that supports colour.
   static let isColoured = isatty(1) == 1 && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
 
+  /// Whether standard output is a screen, on which secret values are hidden.
+  static let isScreen = isatty(1) == 1
+
   /// The value of a variable; nil if it is empty or unset.
   static func environment(_ name: String) -> String? {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -68,5 +71,15 @@ enum Terminal {
   /// A value for display in one line: no control characters, no direction marks, bounded length.
   static func readable(_ value: FieldValue?, limit: Int = 200) -> String {
     value.map { excerpt($0.description, limit: limit) } ?? "none"
+  }
+}
+
+extension SharedModel {
+  /// A value for display in one line; that of a secret field is hidden on a screen, unless it is asked for.
+  func readable(
+    _ value: FieldValue?, of field: String, revealing: Bool = false, onScreen: Bool = Terminal.isScreen
+  ) -> String {
+    let described = (value == nil || revealing || !onScreen) ? nil : (stored ?? self).modelDescription.fields[field]
+    return described?.isSecret == true ? "(secret; --reveal shows it)" : Terminal.readable(value)
   }
 }

@@ -10,6 +10,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
   private var isDown = false
+  /// The followed models, whose descriptions say what is secret.
+  private var models: [String: SharedModel] = [:]
   /// Models whose initial values have been printed.
   private var begun: Swift.Set<String> = []
   private let pace: Pace<ModelChange>?
@@ -45,10 +47,19 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
 
   func follow(_ model: SharedModel, field: String?, fromNow: Bool) {
     if let pace {
-      keep(model.observe(pace) { [weak self, id = model.id] change in self?.print(change, of: id, field) })
+      keep(
+        model.observe(pace) { [weak self, weak model, id = model.id] change in
+          self?.print(change, of: id, field.map { model?.storedName(of: $0) ?? $0 })
+        })
     } else {
-      keep(model.observe { [weak self] update, missed in self?.print(update, missed: missed, of: field) })
+      keep(
+        model.observe { [weak self, weak model] update, missed in
+          self?.print(update, missed: missed, of: field.map { model?.storedName(of: $0) ?? $0 })
+        })
     }
+    lock.lock()
+    models[model.id] = model
+    lock.unlock()
     keep(model)
     keep(model.statuses.observe { [weak self, id = model.id] in self?.refused(id, $0.refusal) })
   }
@@ -128,7 +139,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
       line.print()
     } else {
-      let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = sorted.map { "\($0.key) → \(words(for: $0.value, of: $0.key, in: model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
@@ -150,8 +161,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       let words = changes.map { change in
         let old =
           update.commits.count == 1
-          ? update.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
-        return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
+          ? update.changes.first { $0.field == change.field }?.old
+            .map { "\(words(for: $0, of: change.field, in: update.model)) " } ?? "" : ""
+        return "\(change.field) \(old)→ \(words(for: change.value, of: change.field, in: update.model))"
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
@@ -172,12 +184,16 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.print()
     } else if !changes.isEmpty {
-      let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = changes.map { "\($0.field) \(words(for: $0.new, of: $0.field, in: update.model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }
     return !changes.isEmpty
+  }
+
+  private func words(for value: FieldValue?, of field: String, in model: String) -> String {
+    value.map { models[model]?.readable($0, of: field) ?? Terminal.readable($0) } ?? "deleted"
   }
 
   private func countDown() {

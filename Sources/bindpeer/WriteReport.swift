@@ -54,12 +54,13 @@ struct WriteReport {
       let after = model.values
       for operation in proposal.operations where operation.verb != .clear {
         let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
-        Terminal.print("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+        let (from, to) = (model.readable(old, of: operation.field), model.readable(now, of: operation.field))
+        Terminal.print("  \(operation.field)  \(from) → \(to)")
       }
     case .unchanged:
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
-      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let value = conflict.value.map { "set to \(model.readable($0, of: conflict.field))" } ?? "deleted"
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,

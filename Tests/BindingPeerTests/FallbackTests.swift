@@ -31,14 +31,13 @@ struct FallbackTests {
   /// Both programs, and the later one again at the other's peer, in a model whose description leaves all fields
   /// free: each may write what the other cannot read.
   private func undescribed() async throws -> (counted: Counted, named: Named, other: Named) {
-    let raw = try peers.left.model("lamp")
-    let free = FieldOperation(.set, "@description", try FieldValue(text: #"{"fields":{}}"#))
-    _ = try await raw.write(Proposal(operations: [free])).committed
     let counted = try await peers.share(Counted.self, by: peers.left)
     _ = try await counted.$count.write(7).committed
-    return (
-      counted, try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.left)
+    let (named, other) = (
+      try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.left)
     )
+    try await peers.narrow(to: #"{"fields":{}}"#, by: peers.left)
+    return (counted, named, other)
   }
 
   @Test("a refused write is reverted to the default where the current value is of another type")

@@ -191,8 +191,11 @@ struct DescriptionMergeTests {
     for index in fields.indices {
       guard case .object(var members) = fields[index].value else { continue }
       for member in members.indices where members[member].name == "choices" {
-        members[member].value = .array((members[member].value.elements ?? []).sorted { $0.text < $1.text })
+        let choices = Swift.Set((members[member].value.elements ?? []).map(\.text)).sorted()
+        members[member].value = .array(choices.map(JSON.string))
       }
+      // An empty list is as none.
+      members.removeAll { $0.name == "choices" && $0.value == [] }
       fields[index].value = .object(members)
     }
     top[at].value = .object(fields)

@@ -63,7 +63,7 @@ public final class ModelCollection<Shared: Model>: Sendable {
   }
 
   private func appear(_ id: String) {
-    guard known.withLock({ $0[id] == nil }), let model = try? peer.attach(Shared.self, id: id, on: lane) else { return }
+    guard known.withLock({ $0[id] == nil }), let model = try? peer.attach(Shared.self, id: id, on: lane).0 else { return }
     keep(model, id: id)
   }
 

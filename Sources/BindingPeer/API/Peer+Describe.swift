@@ -4,37 +4,40 @@ import Logging
 extension Peer {
   /// Once the hub's values are known, merges the declaration into the model's description, and writes the defaults of
   /// fields that never had a value. Reports what differs for good.
-  func describe(_ model: SharedModel, as declaration: Declaration) {
+  /// - Returns: a task that ends when the declaration is proposed: what the program writes from then on is decided
+  ///   after it.
+  @discardableResult
+  func describe(_ model: SharedModel, as declaration: Declaration) -> Task<Void, Never> {
     let id = model.id
-    Task.detached { [weak model, runtime] in
+    let proposed = Task.detached { [weak model, runtime] () -> (SharedModel, Declaration.Proposed?)? in
       // Without a hub nothing is proposed: the declared defaults show anyway.
       _ = await runtime.wait {
         $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.index(of: id) == nil
       }
-      guard let model, model.isCurrent else { return }
-      await declaration.propose(to: model)
+      guard let model, model.isCurrent else { return nil }
+      return (model, declaration.propose(to: model))
     }
+    Task.detached {
+      guard let (model, proposed) = await proposed.value else { return }
+      await declaration.finish(proposed, model)
+    }
+    return Task { _ = await proposed.value }
   }
 }
 
 extension Declaration {
-  fileprivate func propose(to model: SharedModel) async {
-    if model.hubMergesDescriptions {
-      await share(with: model)
-    } else if present(in: model) == nil, model.mayWrite(Names.description) {
-      await describeFirst(model)
-    }
-    let missing = missing(in: model)
-    if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
-    reportDifferences(in: model)
+  /// A proposed declaration.
+  fileprivate struct Proposed: Sendable {
+    let write: PendingWrite
+    /// The proposal without the defaults, where it has some.
+    let alone: FieldOperation?
   }
 
   /// Proposes the declaration to a hub that merges it, if it would change anything.
-  private func share(with model: SharedModel) async {
+  fileprivate func propose(to model: SharedModel) -> Proposed? {
+    guard model.hubMergesDescriptions, model.mayWrite(Names.description) else { return nil }
     let present = present(in: model)
-    guard let merge = DescriptionMerge(of: text, into: present), merge.isChange, model.mayWrite(Names.description) else {
-      return
-    }
+    guard let merge = DescriptionMerge(of: text, into: present), merge.isChange else { return nil }
     var fitting = self
     let limit = model.runtime.state.withLock { $0.session.limits.maxDescriptionBytes }
     if let words = fitting.shorten(toFit: limit, over: present) {
@@ -42,22 +45,38 @@ extension Declaration {
         "\(model.id): the description would exceed \(limit) bytes (maxDescriptionBytes); \(words)",
         metadata: ["model": "\(model.id)"])
     }
-    guard let merge = DescriptionMerge(of: fitting.text, into: present), merge.isChange else { return }
+    guard let merge = DescriptionMerge(of: fitting.text, into: present), merge.isChange else { return nil }
     let describe = FieldOperation(.describe, Names.description, fitting.text)
     // One proposal for a model that is new; a long description goes alone.
     let isShort = fitting.text.bytes.count <= Declaration.longest
     let weak = isShort ? missing(in: model, under: merge.merged) : []
-    guard let write = try? model.write(Proposal(operations: [describe] + weak)) else { return }
-    switch await write.outcome {
+    guard let write = try? model.write(Proposal(operations: [describe] + weak)) else { return nil }
+    return Proposed(write: write, alone: weak.isEmpty ? nil : describe)
+  }
+
+  fileprivate func finish(_ proposed: Proposed?, _ model: SharedModel) async {
+    if let proposed {
+      await conclude(proposed, model)
+    } else if !model.hubMergesDescriptions, present(in: model) == nil, model.mayWrite(Names.description) {
+      await describeFirst(model)
+    }
+    let missing = missing(in: model)
+    if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
+    reportDifferences(in: model)
+  }
+
+  private func conclude(_ proposed: Proposed, _ model: SharedModel) async {
+    switch await proposed.write.outcome {
     case .committed(_, let version):
       let id = model.id
       _ = await model.runtime.wait(timeout: .seconds(5)) { state in
         state.session.fieldRecord(id, Names.description).map { $0.version >= version } ?? false
           || state.session.phase.isStopped
       }
-    case .refused(let refusal) where refusal.code == .doesNotFit && !weak.isEmpty:
-      // Another program has described a field otherwise meanwhile; the defaults that fit are written below.
-      if let alone = try? model.write(Proposal(operations: [describe])) { report(await alone.outcome, of: model) }
+    case .refused(let refusal) where refusal.code == .doesNotFit && proposed.alone != nil:
+      // Another program has described a field otherwise meanwhile; the defaults that fit are written after this.
+      guard let alone = proposed.alone, let write = try? model.write(Proposal(operations: [alone])) else { return }
+      report(await write.outcome, of: model)
     case let outcome: report(outcome, of: model)
     }
   }

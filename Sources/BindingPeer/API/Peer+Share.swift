@@ -38,9 +38,10 @@ extension Peer {
   public func share<Shared: Model>(
     _ type: Shared.Type, id: String, on lane: Lane = .main, timeout: Duration = .seconds(1)
   ) async throws(ShareError) -> Shared {
-    let instance = try attach(type, id: id, on: lane)
+    let (instance, proposed) = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
-    _ = await model.whenCurrent(timeout: timeout)
+    // What the program writes next is decided under its own declaration.
+    if await model.whenCurrent(timeout: timeout) { await proposed.value }
     let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
     if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
       _ = await ephemeral.whenCurrent(timeout: timeout)
@@ -52,7 +53,10 @@ extension Peer {
   }
 
   /// Shares a model without waiting for the hub's values.
-  func attach<Shared: Model>(_ type: Shared.Type, id: String, on lane: Lane) throws(ShareError) -> Shared {
+  /// - Returns: the model, and a task that ends when its declaration is proposed to a hub.
+  func attach<Shared: Model>(
+    _ type: Shared.Type, id: String, on lane: Lane
+  ) throws(ShareError) -> (Shared, proposed: Task<Void, Never>) {
     let model = try self.model(id, on: lane)
     let instance = Shared()
     let fields = instance.fieldCells
@@ -85,8 +89,8 @@ extension Peer {
       model.showPresent(cells)
       model.showRejections()
     }
-    describe(model, as: Declaration(fields, release: Shared.release, aliases: instance.fieldAliases))
-    return instance
+    let declaration = Declaration(fields, release: Shared.release, aliases: instance.fieldAliases)
+    return (instance, describe(model, as: declaration))
   }
 
   /// All models of one type below a prefix, as an observable collection.

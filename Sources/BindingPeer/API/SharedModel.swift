@@ -9,7 +9,7 @@ public final class SharedModel: Sendable {
   /// The model's id.
   public let id: String
   /// For an ephemeral model: the stored model that it belongs to.
-  let stored: SharedModel?
+  package let stored: SharedModel?
   /// Where this model's observers run.
   public let lane: Lane
   let peer: Peer

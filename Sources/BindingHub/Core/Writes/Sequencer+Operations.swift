@@ -161,7 +161,7 @@ extension Sequencer {
     }
     if model.isRuled(id), violation == nil || id == model.fields.descriptionID {
       try check(merged, for: id, version, &violation, in: model)
-      if let words = violation, id != model.fields.descriptionID {
+      if let words = violation, id != model.fields.descriptionID, model.rule(of: id)?.isAlias != true {
         let text = String(decoding: operand, as: UTF8.self)
         violation = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
