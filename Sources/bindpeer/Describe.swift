@@ -9,8 +9,8 @@ struct Describe: AsyncParsableCommand {
     abstract: "Print or replace the declaration of a model's fields.",
     discussion: """
       Programs that share a model only add to its description and widen it. --apply replaces it by the content of a \
-      file, as --json prints it: it may narrow ranges and leave fields out. If present values do not fit, it lists them \
-      and changes nothing; with --anyway it replaces the description, and they stay until they are written again. It \
+      file, as --json prints it: it may narrow ranges and leave fields out. If present values do not fit, it lists \
+      them and changes nothing; with --anyway it replaces the description, and they stay until they are written again. It \
       also changes nothing if somebody else changes the description meanwhile.
       """)
 
@@ -52,7 +52,9 @@ struct Describe: AsyncParsableCommand {
       throw Failure(.no, "No field of \(model) is declared.\(hint)")
     }
     let names = Dictionary(grouping: description.aliases, by: \.value).mapValues { $0.map(\.key).sorted() }
-    for (name, field) in description.ordered { Terminal.print(Describe.line(name, field, alsoCalled: names[name] ?? [])) }
+    for (name, field) in description.ordered {
+      Terminal.print(Describe.line(name, field, alsoCalled: names[name] ?? []))
+    }
     // What an earlier release wrote, and no present one declares.
     for name in shared.values.keys.sorted() where !name.hasPrefix("@") && description.fields[name] == nil {
       Terminal.print(PrintedText.escaped("\(name)  not declared"))
@@ -90,8 +92,9 @@ struct Describe: AsyncParsableCommand {
   // MARK: Replacing
 
   private static func description(in path: String) throws(Failure) -> FieldValue {
-    guard let data = path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
-    else { throw Failure(.usage, "cannot read the file \(excerpt(path))") }
+    let isInput = path == "-"
+    let data = isInput ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
+    guard let data else { throw Failure(.usage, "cannot read the file \(excerpt(path))") }
     let value = FieldValue(bytes: [UInt8](data))
     if let fault = value.fault { throw Failure(.doesNotFit, "\(excerpt(path)): \(fault)") }
     return value

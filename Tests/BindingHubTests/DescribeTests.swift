@@ -72,7 +72,8 @@ import Testing
     #expect(refusal(describe(#"{"alias":{"a":1}}"#))?.code == .malformedValue)
     #expect(refusal(write(.of(.describe, "level", Self.narrow)))?.code == .badName)
     #expect(refusal(write(.of(.describe, "@owner", Self.narrow)))?.code == .badName)
-    #expect(refusal(write(WireOperation(verb: .describe, field: .name("@description"), value: nil)))?.code == .malformedValue)
+    let empty = WireOperation(verb: .describe, field: .name("@description"), value: nil)
+    #expect(refusal(write(empty))?.code == .malformedValue)
     #expect(description == nil)
   }
 

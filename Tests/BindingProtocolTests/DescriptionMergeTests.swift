@@ -26,7 +26,8 @@ struct DescriptionMergeTests {
 
   @Test("fields are added as declared, and the bytes and order of what is there stay")
   func added() {
-    let stored = #"{ "x-tool" : [1.50, "\u00e9"], "fields":{"z":{"type":"number","max":1.0,"x":{"b":1,"a":2}}},"y":1e2}"#
+    let stored =
+      #"{ "x-tool" : [1.50, "\u00e9"], "fields":{"z":{"type":"number","max":1.0,"x":{"b":1,"a":2}}},"y":1e2}"#
     let merge = merge(#"{"fields":{"a":{"type":"boolean"},"z":{"max":1,"type":"number"}}}"#, into: stored)
     #expect(
       merge?.merged.description
@@ -172,7 +173,8 @@ struct DescriptionMergeTests {
         add(member, .integer(.random(in: 1...3, using: &numbers)))
       }
       if isStubborn {
-        for (member, words) in [("unit", ["%", "lm"]), ("policy", ["add", "max"]), ("pattern", ["a", "b"]), ("x", ["1", "2"])] {
+        let fixed = [("unit", ["%", "lm"]), ("policy", ["add", "max"]), ("pattern", ["a", "b"]), ("x", ["1", "2"])]
+        for (member, words) in fixed {
           if Bool.random(using: &numbers) { add(member, .string(words[Int.random(in: 0...1, using: &numbers)])) }
         }
       }

@@ -102,6 +102,10 @@ MUTANTS = {
     "dropLimited": "§15.7 a write that is held back is not answered",
     "endlessPause": "§15.7 a write that is held back is to be sent again in an hour",
     "keepLimits": "§15.7 a name that is there keeps the limits of before",
+    "mergeNarrows": "§8 a share narrows a range",
+    "lowerReleaseWins": "§8 the title of the lower release is taken",
+    "describeAlways": "§8 a share that changes nothing is a commit",
+    "aliasWritten": "§8 a value is stored under an alias",
     "waitWithoutRight": "§15.4 writes to a model that may not be read wait for ever",
     "refuseSent": "§15.4 a write that was sent ends as refused when the right to read ends",
 }

@@ -62,7 +62,7 @@ extension SimulatedPeer {
     carrier.numbers.wasForgotten = outbox.forgottenRuns.contains(run.number)
     for (write, id) in zip(run.writes, ids) {
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
-      let isAddition = write.proposal.operations.contains { $0.verb == .add }
+      let isAddition = write.proposal.operations.contains { $0.verb == .add || $0.verb == .describe }
       let mine = SimulatedWrite(
         model: model, fields: SimulatedField.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)

@@ -39,7 +39,8 @@ struct Declaration: Sendable {
   /// - Returns: what is left out, in words; nil: nothing.
   mutating func shorten(toFit limit: Int, over present: FieldValue?) -> String? {
     func fits(_ described: ModelDescription) -> Bool {
-      DescriptionMerge(of: FieldValue(json: described.json), into: present).map { $0.merged.bytes.count <= limit } ?? true
+      let merge = DescriptionMerge(of: FieldValue(json: described.json), into: present)
+      return merge.map { $0.merged.bytes.count <= limit } ?? true
     }
     guard !fits(described) else { return nil }
     for name in described.fields.keys { described.fields[name]?.help = nil }

@@ -2,7 +2,7 @@ public import BindingProtocol
 
 extension SharedModel {
   /// Why a description is not replaced: present values do not fit the new one.
-  public struct Misfits: Error, Sendable, CustomStringConvertible {
+  public struct MisfitsError: Error, Sendable, CustomStringConvertible {
     /// A present value that the new description does not allow.
     public struct Misfit: Sendable, Equatable {
       /// `model.field`.
@@ -28,11 +28,11 @@ extension SharedModel {
   ///   - keepingMisfits: whether to replace it although present values do not fit. They stay until they are written
   ///     again.
   /// - Returns: the write. It ends as a conflict if the description has changed meanwhile.
-  /// - Throws: `Misfits`, or `WriteError`.
+  /// - Throws: `MisfitsError`, or `WriteError`.
   @discardableResult
   public func replaceDescription(with text: FieldValue, keepingMisfits: Bool = false) throws -> PendingWrite {
     let misfits = misfits(under: text)
-    guard keepingMisfits || misfits.isEmpty else { throw Misfits(values: misfits) }
+    guard keepingMisfits || misfits.isEmpty else { throw MisfitsError(values: misfits) }
     return try write(replacement(of: text))
   }
 
@@ -45,7 +45,7 @@ extension SharedModel {
   }
 
   /// The committed values that a description does not allow, sorted by field.
-  public func misfits(under text: FieldValue) -> [Misfits.Misfit] {
+  public func misfits(under text: FieldValue) -> [MisfitsError.Misfit] {
     guard let described = DescribedModel(text) else { return [] }
     return values.keys.sorted().compactMap { field in
       guard !field.hasPrefix("@"), let rule = described.field(field)?.rule, let value = record(field)?.committed else {
@@ -53,8 +53,11 @@ extension SharedModel {
       }
       let problem =
         rule.isEphemeral
-        ? "the field becomes ephemeral, and has a stored value" : value.bytes.withUnsafeBytes { rule.words(against: $0) }
-      return problem.map { Misfits.Misfit(address: "\(id).\(field)", value: value, problem: $0) }
+        ? "the field becomes ephemeral, and has a stored value"
+        : value.bytes.withUnsafeBytes { rule.words(against: $0) }
+      return problem.map {
+        MisfitsError.Misfit(address: "\(id).\(field)", value: value, problem: $0)
+      }
     }
   }
 }
@@ -67,7 +70,7 @@ extension Model {
   /// - Parameter keepingMisfits: whether to replace it although present values do not fit. They stay until they are
   ///   written again.
   /// - Returns: the write. It ends as a conflict if the description has changed meanwhile.
-  /// - Throws: `SharedModel.Misfits` with the values that do not fit, `FieldError` if the model is not shared, or
+  /// - Throws: `SharedModel.MisfitsError` with the values that do not fit, `FieldError` if the model is not shared, or
   ///   `WriteError`.
   @discardableResult
   public func replaceDescription(keepingMisfits: Bool = false) throws -> PendingWrite {

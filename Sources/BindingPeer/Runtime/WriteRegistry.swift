@@ -25,7 +25,9 @@ struct WriteRegistry: Sendable {
   mutating func remove(_ key: RestoredKey) -> Restored? { restored.removeValue(forKey: key) }
 
   /// Keeps a rejection for fields that are shared later. There are no more than writes were restored.
-  mutating func keep(_ rejection: RestoredRejection, in model: String) { rejections[model, default: []].append(rejection) }
+  mutating func keep(_ rejection: RestoredRejection, in model: String) {
+    rejections[model, default: []].append(rejection)
+  }
 
   var hasRejections: Bool { !rejections.isEmpty }
 

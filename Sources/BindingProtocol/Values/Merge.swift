@@ -1,5 +1,5 @@
-/// Computes the results of `add`, `max`, `min`, `union` and `describe`. Hub and peer share it, so a peer shows before the
-/// commit what the hub will commit.
+/// Computes the results of `add`, `max`, `min`, `union` and `describe`. Hub and peer share it, so a peer shows before
+/// the commit what the hub will commit.
 package enum Merge {
   /// The field's new value. Integers add exactly; past 64 bits, or with a fraction, the sum is a double. A list
   /// keeps its bytes, and new elements are appended. If the merge changes nothing, the result is `current`, byte

@@ -71,6 +71,11 @@ final class Workload: SimulationPart {
       proposal.operations = [FieldOperation(.add, SimulatedField.names[SimulatedField.sum], Workload.one)]
       mayBeRefused = profile.describes
     case 6 where profile.describes:
+      let release = chance.below(2 * SimulatedRelease.all.upperBound)
+      if SimulatedRelease.all.contains(release) {
+        mayBeRefused = share(release, as: &proposal, writing: unique)
+        break
+      }
       let most = chance.below(30)
       let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(most),\"unit\":\(unique)}}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
@@ -82,6 +87,16 @@ final class Workload: SimulationPart {
       mayBeRefused = true
     }
     try peer.write(proposal, to: model, mayBeRefused: mayBeRefused)
+  }
+
+  /// Shares the model as a release declares it, sometimes with a write under an alias, which is refused.
+  /// - Returns: whether the hub has to refuse it.
+  private func share(_ release: Int, as proposal: inout Proposal, writing unique: FieldValue) -> Bool {
+    let declaration = SimulatedRelease.declaration(release)
+    proposal.operations = [FieldOperation(.describe, Names.description, declaration)]
+    guard release == SimulatedRelease.all.upperBound, chance.perMille(300) else { return false }
+    proposal.operations.append(FieldOperation(.set, SimulatedField.names[SimulatedField.alias], unique))
+    return true
   }
 
   /// Writes a unique word into a text, or a unique number into a list: writes that add to what others write and must

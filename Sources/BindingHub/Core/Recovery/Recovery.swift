@@ -165,7 +165,8 @@ struct Recovery {
     guard let value = field.value else { return true }
     guard value.bytes.count <= limits.maxBytes(of: field.name) else { return false }
     return value.bytes.withUnsafeBytes { bytes in
-      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes, isNew: false)) != nil)
+      guard JSON.isValid(bytes) else { return false }
+      return field.name != Names.description || (try? ModelRules(describedBy: bytes, isNew: false)) != nil
     }
   }
 

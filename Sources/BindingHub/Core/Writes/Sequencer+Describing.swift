@@ -22,7 +22,9 @@ extension Sequencer {
       throw .refused(
         .malformedValue, "\(model.id).\(Names.description) is not a description; replace it with set")
     }
-    if let conflict = merge.aliasConflict { throw .refused(.doesNotFit, "\(model.id).\(Names.description): \(conflict)") }
+    if let conflict = merge.aliasConflict {
+      throw .refused(.doesNotFit, "\(model.id).\(Names.description): \(conflict)")
+    }
     guard merge.isChange else { return 0 }
     try checkRight(to: .describe, Names.description, in: model)
     try checkDescription(byteCount: merge.merged.bytes.count)
@@ -63,7 +65,9 @@ extension Sequencer {
   @inline(never)
   func checkAliases(in model: ModelLog) throws(Verdict) {
     let rules = model.rules.current.rules
-    if let fault = rules.aliasFault { throw .refused(.doesNotFit, "\(model.id).\(Names.description): alias: \(fault)") }
+    if let fault = rules.aliasFault {
+      throw .refused(.doesNotFit, "\(model.id).\(Names.description): alias: \(fault)")
+    }
     for (alias, stored) in rules.aliases.sorted(by: { $0.key < $1.key }) {
       guard let id = model.fields.id(of: alias), model.fields.decided(id).hasValue else { continue }
       throw .refused(
@@ -72,19 +76,10 @@ extension Sequencer {
           + "delete \(model.id).\(alias) first")
     }
   }
-}
 
-extension ModelLog {
-  /// Why nothing is written under an alias, naming the field that has the value.
-  func violation(ofAlias name: String) -> String {
-    let stored = rules.current.rules.aliases[name] ?? name
+  /// Why nothing is written under an alias of a stored model, naming the field that has the value.
+  func violation(ofAlias name: String, in model: ModelLog) -> String {
+    let (id, stored) = (model.id, model.rules.current.rules.aliases[name] ?? name)
     return "\(id).\(name) is another name of \(id).\(stored), under which the value is stored; write that field"
-  }
-}
-
-extension Sequencer.Verdict {
-  /// The refusal of a write to an alias's name, in the ephemeral part of a model.
-  static func aliased(_ name: String, in stored: ModelLog) -> Self {
-    .refused(.doesNotFit, stored.violation(ofAlias: name))
   }
 }

@@ -30,12 +30,7 @@ extension Sequencer {
       }
       let known = try field(operations.id, operations.name, in: model)
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
-      if let known {
-        guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
-          throw .refused(.duplicateField, "\(model.fields[known].name) appears twice in one proposal")
-        }
-        model.fields[known].namedBy = ordinal
-      }
+      if let known { try checkNamedOnce(known, version, in: model) }
       if verb == .delete {
         guard let known, model.fields.decided(known).hasValue else { continue }
         try checkRight(to: verb, model.fields[known].name, in: model)
@@ -77,6 +72,15 @@ extension Sequencer {
     return changed
   }
 
+  /// Refuses a second operation on a field.
+  @inline(__always)
+  private func checkNamedOnce(_ field: FieldID, _ version: Version, in model: ModelLog) throws(Verdict) {
+    guard model.fields[field].namedBy != ordinal, model.fields.decidedVersion(field) != version else {
+      throw .refused(.duplicateField, "\(model.fields[field].name) appears twice in one proposal")
+    }
+    model.fields[field].namedBy = ordinal
+  }
+
   /// Records a description proposed with `setIfAbsent` for a model that has one.
   @inline(never)
   private mutating func record(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
@@ -114,7 +118,7 @@ extension Sequencer {
     }
     guard violation == nil, let rule = model.rule(of: id) else { return }
     if rule.isAlias {
-      violation = model.violation(ofAlias: model.fields[id].name)
+      violation = self.violation(ofAlias: model.fields[id].name, in: model)
     } else if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
       violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
