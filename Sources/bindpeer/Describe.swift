@@ -10,8 +10,8 @@ struct Describe: AsyncParsableCommand {
     discussion: """
       Programs that share a model only add to its description and widen it. --apply replaces it by the content of a \
       file, as --json prints it: it may narrow ranges and leave fields out. If present values do not fit, it lists \
-      them and changes nothing; with --anyway it replaces the description, and they stay until they are written again. It \
-      also changes nothing if somebody else changes the description meanwhile.
+      them and changes nothing; with --anyway it replaces the description, and they stay until they are written \
+      again. It also changes nothing if somebody else changes the description meanwhile.
       """)
 
   @OptionGroup var common: CommonOptions

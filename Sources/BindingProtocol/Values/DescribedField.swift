@@ -104,7 +104,10 @@ package struct DescribedField: Sendable {
 
   private mutating func widen(_ name: String, to declared: DescribedField, if isWider: (Bound, Bound) -> Bool) {
     guard let bound = members.json(name).flatMap(Bound.init) else { return }
-    guard let other = declared.members.json(name).flatMap(Bound.init) else { return members[name] = nil }
+    guard let other = declared.members.json(name).flatMap(Bound.init) else {
+      members[name] = nil
+      return
+    }
     if isWider(other, bound) { members[name] = declared.members[name] }
   }
 
