@@ -11,7 +11,8 @@ struct Reset: AsyncParsableCommand {
   var address: String
 
   mutating func run() async throws {
-    guard !(try Address(address).isPrefix) else { throw Failure(.usage, "reset needs one model or one field") }
+    let named = try Address(self.address)
+    guard !named.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     let (address, model) = try await reader.read([Address(self.address)])[0]
@@ -41,7 +42,7 @@ struct Remove: AsyncParsableCommand {
   var model = false
 
   mutating func run() async throws {
-    let named = try Address(address)
+    let named = try Address(self.address)
     guard !named.isPrefix, (named.field != nil) != model else {
       throw Failure(.usage, "Name a field, as in rm lamp.level, or a model with --model, as in rm lamp --model")
     }

@@ -139,7 +139,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
       line.print()
     } else {
-      let words = sorted.map { "\($0.key) → \(words(for: $0.value, of: $0.key, in: model))" }
+      let words = sorted.map { "\($0.key) → \(shown($0.value, of: $0.key, in: model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
@@ -162,8 +162,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
         let old =
           update.commits.count == 1
           ? update.changes.first { $0.field == change.field }?.old
-            .map { "\(words(for: $0, of: change.field, in: update.model)) " } ?? "" : ""
-        return "\(change.field) \(old)→ \(words(for: change.value, of: change.field, in: update.model))"
+            .map { "\(shown($0, of: change.field, in: update.model)) " } ?? "" : ""
+        return "\(change.field) \(old)→ \(shown(change.value, of: change.field, in: update.model))"
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
@@ -184,7 +184,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.print()
     } else if !changes.isEmpty {
-      let words = changes.map { "\($0.field) \(words(for: $0.new, of: $0.field, in: update.model))" }
+      let words = changes.map { "\($0.field) \(shown($0.new, of: $0.field, in: update.model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
@@ -192,7 +192,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     return !changes.isEmpty
   }
 
-  private func words(for value: FieldValue?, of field: String, in model: String) -> String {
+  private func shown(_ value: FieldValue?, of field: String, in model: String) -> String {
     value.map { models[model]?.readable($0, of: field) ?? Terminal.readable($0) } ?? "deleted"
   }
 

@@ -147,7 +147,7 @@ struct StatusTests {
     let received = Protected<[FieldStatus]>([])
     let token = wide.$level.statuses.observe { status in received.withLock { $0.append(status) } }
     let tool = try other.model("lamp")
-    #expect(await eventually { tool.modelDescription.fields["level"]?.maximum == 10 })
+    #expect(await eventually { tool.modelDescription.fields["level"]?.maximum?.double == 10 })
     let narrow = FieldOperation(
       .set, "@description", try FieldValue(text: #"{"fields":{"level":{"type":"number","min":0,"max":1}}}"#))
     #expect(try await tool.write(Proposal(operations: [narrow])).committed > 0)

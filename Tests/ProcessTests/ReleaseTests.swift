@@ -104,7 +104,7 @@ struct ReleaseTests {
     let description = seen.modelDescription
     #expect(description.release == 3 && description.aliases == ["level": "brightness"])
     let field = description.fields["brightness"]
-    #expect(field?.minimum == -1 && field?.maximum == 20 && field?.title == "Level")
+    #expect(field?.minimum?.double == -1 && field?.maximum?.double == 20 && field?.title == "Level")
     #expect(Swift.Set(description.fields["light"]?.choices ?? []) == ["warm", "cold", "day", "night"])
     // Old and new release share one field.
     #expect(try await renamed.model.$level.write(1).committed > 0)

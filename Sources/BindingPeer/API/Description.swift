@@ -160,7 +160,7 @@ extension FieldDescription {
     }
   }
 
-  var json: JSON {
+  package var json: JSON {
     var members: [JSON.Member] = [.init("type", .string(type.rawValue))]
     if let minimum { members.append(.init("min", minimum)) }
     if let maximum { members.append(.init("max", maximum)) }

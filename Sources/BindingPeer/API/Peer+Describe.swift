@@ -9,7 +9,7 @@ extension Peer {
   @discardableResult
   func describe(_ model: SharedModel, as declaration: Declaration) -> Task<Void, Never> {
     let id = model.id
-    let proposed = Task.detached { [weak model, runtime] () -> (SharedModel, Declaration.Proposed?)? in
+    let proposing = Task.detached { [weak model, runtime] () -> (SharedModel, Declaration.Proposed?)? in
       // Without a hub nothing is proposed: the declared defaults show anyway.
       _ = await runtime.wait {
         $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.index(of: id) == nil
@@ -18,10 +18,10 @@ extension Peer {
       return (model, declaration.propose(to: model))
     }
     Task.detached {
-      guard let (model, proposed) = await proposed.value else { return }
+      guard let (model, proposed) = await proposing.value else { return }
       await declaration.finish(proposed, model)
     }
-    return Task { _ = await proposed.value }
+    return Task { _ = await proposing.value }
   }
 }
 
