@@ -61,13 +61,15 @@ struct ReleaseTests {
     hub = try bench.startHub()
   }
 
-  private func peer(_ name: String) throws -> Peer { try Peer(name: name, hub: HubLocation(bench.hub)) }
+  private static func peer(_ name: String, at hub: String) throws -> Peer {
+    try Peer(name: name, hub: HubLocation(hub))
+  }
 
   /// Shares the model and writes until `end`; returns how many times, and the outcomes that are no success.
-  private func work<Shared: Writing>(
-    _ type: Shared.Type, until end: Date
+  private static func work<Shared: Writing>(
+    _ type: Shared.Type, at hub: String, until end: Date
   ) async throws -> (count: Int, failures: [String], peer: Peer, model: Shared) {
-    let peer = try peer("\(type)")
+    let peer = try peer("\(type)", at: hub)
     let model = try await peer.share(type, id: "lamp", on: .direct, timeout: .seconds(20))
     var (step, failures): (Int, [String]) = (0, [])
     repeat {
@@ -84,7 +86,8 @@ struct ReleaseTests {
 
   @Test("a narrower, a wider and a renaming release write at once: nothing is lost or refused, one description each")
   func threeReleases() async throws {
-    let watcher = try peer("watcher")
+    let address = bench.hub
+    let watcher = try Self.peer("watcher", at: address)
     let seen = try watcher.model("lamp")
     let descriptions = Protected(0)
     let token = seen.observe { update, _ in
@@ -93,9 +96,9 @@ struct ReleaseTests {
     }
     #expect(await seen.whenCurrent(timeout: .seconds(20)))
     let end = Date(timeIntervalSinceNow: 3)
-    async let one = work(Narrow.self, until: end)
-    async let two = work(Wide.self, until: end)
-    async let three = work(Renamed.self, until: end)
+    async let one = Self.work(Narrow.self, at: address, until: end)
+    async let two = Self.work(Wide.self, at: address, until: end)
+    async let three = Self.work(Renamed.self, at: address, until: end)
     let (narrow, wide, renamed) = try await (one, two, three)
     #expect(narrow.failures.isEmpty && wide.failures.isEmpty && renamed.failures.isEmpty)
     let total = FieldValue(json: .integer(Int64(narrow.count + wide.count + renamed.count)))
@@ -114,7 +117,7 @@ struct ReleaseTests {
 
   @Test("`bindpeer describe --apply` refuses with 3 and the values that do not fit; --anyway takes it, and they stay")
   func apply() async throws {
-    let peer = try peer("wide")
+    let peer = try Self.peer("wide", at: bench.hub)
     let lamp = try await peer.share(Renamed.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(try await lamp.$level.write(7).committed > 0)
     let file = bench.folder.appendingPathComponent("narrow.json").path
