@@ -46,7 +46,7 @@ private struct Device: Model {
 
 private struct OldDevice: Model {
   @Field(0...10) var level = 5
-  @Field var mood = "calm"
+  @Field var mood = 7
 }
 
 /// The lines of a log.
@@ -204,11 +204,13 @@ struct DescriptionTests {
     let second = try Peer(name: "second", hub: .inProcess(hub), logger: log)
     let new = try await peers.share(Device.self, by: second)
     #expect(await eventually { !lines.all.isEmpty })
-    let words = "mood is declared as string, one of \"calm\", \"wild\" and described as string"
+    let declared = "declared as string, one of \"calm\", \"wild\", default \"calm\""
+    let words = "mood is \(declared) and described as integer, default 7"
     #expect(lines.all.count == 1 && lines.all.first?.hasPrefix("warning: lamp: \(words).") == true, "\(lines.all)")
     #expect(Array(new.status.problems.keys) == ["mood"])
     #expect(
-      new.status.problems["mood"]?.description == "declared as string, one of \"calm\", \"wild\", described as string")
+      new.status.problems["mood"]?.description
+        == "\(declared), described as integer, default 7")
     #expect(old.status.problems.isEmpty)
   }
 

@@ -257,6 +257,11 @@ struct StatusTests {
   func mismatch() async throws {
     let lamp = try await share(other)
     let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    let tool = try other.model("lamp")
+    #expect(await eventually { tool.modelDescription.fields["level"]?.maximum?.double == 10 })
+    let text = #"{"fields":{"level":{"type":"number","min":0,"max":1,"default":0.3}}}"#
+    let narrow = FieldOperation(.set, "@description", try FieldValue(text: text))
+    #expect(try await tool.write(Proposal(operations: [narrow])).committed > 0)
     #expect(await eventually { if case .mismatch = theirs.$level.status { true } else { false } })
     guard case .mismatch(let declared, let described) = theirs.$level.status else { return }
     #expect(declared.maximum?.double == 10 && described.maximum?.double == 1)

@@ -130,12 +130,12 @@ struct ReleaseTests {
     #expect(
       json.code == 3
         && json.output.contains(
-          #"{"model":"lamp","misfits":[{"address":"lamp.brightness","value":7,"problem":"7 is not in 0...1"}]}"#),
+          #"{"model":"lamp","misfits":[{"address":"lamp.brightness","value":7.0,"problem":"7 is not in 0...1"}]}"#),
       "\(json.output)")
     #expect(try bench.run("describe", "lamp", "--apply", file, "--anyway").code == 0)
     #expect(try bench.run("describe", "lamp", "--json").output.contains(#""title":"B""#))
     // An alias is resolved, and shown.
-    #expect(try bench.run("get", "lamp.level", "--raw").output == "7")
+    #expect(try bench.run("get", "lamp.level", "--raw").output == "7.0")
     #expect(try bench.run("set", "lamp.level=8").code == 65)
     #expect(try bench.run("set", "lamp.level=1").code == 0)
     #expect(try bench.run("get", "lamp.brightness", "--raw").output == "1")

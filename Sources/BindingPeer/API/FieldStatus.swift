@@ -17,8 +17,8 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
   /// The last write was not applied, or a received value does not fit; the last good value shows.
   case problem(FieldProblem)
   /// The shown value is current, but the model's description differs from this program's declaration in what no share
-  /// changes: another type, unit or policy, less choice, or another title in the same release. An older release that
-  /// allows less is no mismatch.
+  /// changes: another type, unit or policy, values that the description does not allow, or another title in the same
+  /// release. A declaration that allows less is no mismatch.
   case mismatch(declared: FieldDescription, described: FieldDescription)
 
   public var description: String {

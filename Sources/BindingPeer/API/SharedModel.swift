@@ -164,7 +164,7 @@ extension SharedModel {
       let write = try state.session.write(
         proposal, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
         offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.effects)
-      if state.writes.hasRejections { state.writes.forgetRejections(of: proposal.operations.map(\.field), in: id) }
+      if state.writes.hasRejections { state.writes.forgetRejections(of: proposal.answers, in: id) }
       state.writes.insert(.init(write: pending, model: self, policies: policies), for: write)
       state.stamp += 1
       return state.stamp

@@ -185,10 +185,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func accept(_ update: FieldUpdate) {
-    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
+    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false) }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
-    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
+    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
@@ -225,7 +225,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func merged(of field: String, _ shown: OverlaidFields) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
   /// `accept` for a decoded value, by default that of a local write.
-  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {
+  /// - Parameter isAnswer: whether the program writes it through this field, and so answers a refusal.
+  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true, isAnswer: Bool = true) {
     // The old value is released outside the lock: its deinit may run any code.
     var value = value
     var old: Value?
@@ -237,7 +238,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         good = value
       }
       swap(&shown, &value)
-      if stamp > $0.refusedAt, isOurs || !$0.isSticky {
+      if stamp > $0.refusedAt, isAnswer || !$0.isSticky {
         $0.problem = nil
         $0.isSticky = false
       }

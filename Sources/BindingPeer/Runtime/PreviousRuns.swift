@@ -105,6 +105,14 @@ extension PeerRuntime {
     let ended: RestoredWrite? = perform { state, _ in
       guard let restored = state.writes.remove(key) else { return nil }
       state.session.carriedEnded(restored.id, of: restored.model, as: outcome)
+      if outcome.isMisfit, let reason = outcome.complaint {
+        var current: [String: FieldValue] = [:]
+        for field in restored.write.fields {
+          current[field] = state.session.fieldRecord(restored.model, field)?.committed
+        }
+        let rejection = RestoredRejection(fields: restored.write.fields, reason: reason, current: current)
+        state.writes.keep(rejection, in: restored.model)
+      }
       return RestoredWrite(
         model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
     }
@@ -121,10 +129,6 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      if outcome.isMisfit {
-        let rejection = RestoredRejection(fields: ended.write.fields, reason: reason, current: current)
-        state.withLock { $0.writes.keep(rejection, in: ended.model) }
-      }
       ended.shared?.observers.recordRejection(
         of: ended.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       ended.shared?.reportStatus()

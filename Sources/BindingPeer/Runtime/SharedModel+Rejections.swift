@@ -32,3 +32,10 @@ extension FieldCell {
     }
   }
 }
+
+extension Proposal {
+  /// The fields that it writes for the program: a default that yields answers nothing.
+  var answers: [String] {
+    operations.filter { $0.verb != .setIfAbsent && $0.verb != .describe }.map(\.field)
+  }
+}

@@ -125,7 +125,7 @@ package struct DescribedField: Sendable {
   // MARK: Differences
 
   /// The members in which a declaration differs from this field for good: no share removes the difference. An older
-  /// release that allows less, or shows another title, is only older.
+  /// release that shows another title is only older.
   func mismatches(of declared: DescribedField) -> [String] {
     var names: [String] = []
     if !meansSame(as: declared), type == declared.type, isEphemeral == declared.isEphemeral { names.append("unit") }
@@ -143,16 +143,19 @@ package struct DescribedField: Sendable {
     return names
   }
 
-  /// Whether the declaration allows other values for good.
-  func allowsOtherwise(_ declared: DescribedField) -> Bool {
+  /// Whether the declaration allows values that this field does not.
+  func allowsLess(than declared: DescribedField) -> Bool {
     guard let mine = rule, let theirs = declared.rule, !mine.allowsSame(as: theirs) else { return false }
-    return type != declared.type || isEphemeral != declared.isEphemeral || declared.release >= release
+    if type != declared.type || isEphemeral != declared.isEphemeral { return true }
+    var wider = self
+    wider.widen(to: declared)
+    return wider.members.text != members.text
   }
 
   /// In which way a declaration differs from this field for good; nil: in none.
   package func difference(of declared: DescribedField, named field: String) -> RuleDifference? {
     let names = mismatches(of: declared)
-    let isRule = allowsOtherwise(declared)
+    let isRule = allowsLess(than: declared)
     guard isRule || !names.isEmpty else { return nil }
     func words(_ described: DescribedField) -> String {
       let allowance = isRule || names.isEmpty ? [described.rule?.allowance ?? FieldType.any.rawValue] : []
