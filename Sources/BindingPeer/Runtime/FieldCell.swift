@@ -231,6 +231,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     var value = value
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
+      // The update that this write causes may have been shown before.
+      if isAnswer, $0.isSticky, stamp > $0.refusedAt { ($0.problem, $0.isSticky) = (nil, false) }
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
@@ -238,10 +240,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         good = value
       }
       swap(&shown, &value)
-      if stamp > $0.refusedAt, isAnswer || !$0.isSticky {
-        $0.problem = nil
-        $0.isSticky = false
-      }
+      if stamp > $0.refusedAt, !$0.isSticky { $0.problem = nil }
       return $0.tracker
     }
     tracker?.invalidate()
