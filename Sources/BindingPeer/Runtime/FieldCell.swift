@@ -185,7 +185,9 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func accept(_ update: FieldUpdate) {
-    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false) }
+    guard let value = update.value else {
+      return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
+    }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
     accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
