@@ -179,7 +179,9 @@ struct SecondReleaseTests {
   func replacedTwice() async throws {
     let first = try await peers.share(First.self, by: peers.left)
     #expect(await eventually { first.shared?["@description"] != nil && peers.left.unconfirmed == 0 })
-    let writes = [try first.replaceDescription(), try first.replaceDescription()]
+    let shared = try #require(first.shared)
+    let replacement = shared.replacement(of: FieldValue(json: ["fields": [:]]))
+    let writes = [try shared.write(replacement), try shared.write(replacement)]
     var conflicts = 0
     for write in writes { if case .conflict = await write.outcome { conflicts += 1 } }
     #expect(conflicts == 1)

@@ -232,9 +232,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     // The old value is released outside the lock: its deinit may run any code.
     var value = value
     var old: Value?
+    var answered: SharedModel?
     let tracker: ReadTracker? = state.withLock {
       // The update that this write causes may have been shown before.
-      if isAnswer, $0.isSticky, stamp > $0.refusedAt { ($0.problem, $0.isSticky) = (nil, false) }
+      if isAnswer, $0.isSticky, stamp > $0.refusedAt {
+        ($0.problem, $0.isSticky) = (nil, false)
+        answered = $0.attachment?.model
+      }
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
@@ -246,6 +250,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return $0.tracker
     }
     tracker?.invalidate()
+    answered?.reportStatus()
     withExtendedLifetime(old) {}
   }
 
