@@ -63,11 +63,12 @@ extension ModelSync {
     update.record(.outcome)
   }
 
-  /// Whether a merge of the write would still change the committed value.
+  /// Whether a merge of the write would still change the committed value. A description is not kept: another one may
+  /// have replaced it since, and no commit need follow.
   private func lacksMerge(_ id: WriteID) -> Bool {
     guard let write = writes[id], !write.isHidden else { return false }
     return write.overlay.contains { operation in
-      guard let operand = operation.value else { return false }
+      guard let operand = operation.value, operation.verb != .describe else { return false }
       let committed = replica.field(operation.field)?.value
       return Merge.apply(operation.verb, operand: operand, to: committed).map { $0 != committed } ?? false
     }
