@@ -26,13 +26,15 @@ package enum Capability {
   package static let administering = "admin"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
+  /// Asks for earlier commits, or answers: the kinds `history` and `past` (§5.5).
+  package static let history = "history"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-89e67655"
+  package static let draft = "draft-ee89f173"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, history, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {
