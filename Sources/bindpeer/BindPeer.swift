@@ -43,10 +43,14 @@ struct BindPeer: AsyncParsableCommand {
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindpeer 0.1.0, protocol 0",
-    subcommands: [
-      Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
-      Ping.self, Bench.self, JoinHub.self, TrustHub.self,
-      RotateKey.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Values",
+        subcommands: [Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Pipe.self]),
+      CommandGroup(name: "Models", subcommands: [List.self, Describe.self]),
+      CommandGroup(name: "The past", subcommands: [History.self, Blame.self, Revert.self]),
+      CommandGroup(
+        name: "The hub", subcommands: [Ping.self, Bench.self, JoinHub.self, TrustHub.self, RotateKey.self]),
     ])
 
   private static let words = CommandWords(
@@ -58,6 +62,7 @@ struct BindPeer: AsyncParsableCommand {
       "read": "bindpeer get", "cat": "bindpeer get", "show": "bindpeer get",
       "sub": "bindpeer watch", "subscribe": "bindpeer watch", "monitor": "bindpeer watch", "tail": "bindpeer watch",
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
+      "log": "bindpeer history", "undo": "bindpeer revert", "annotate": "bindpeer blame",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",
       "start": "bindhub serve", "verify": "bindhub verify", "backup": "bindhub backup",
     ],

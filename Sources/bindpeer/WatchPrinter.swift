@@ -20,6 +20,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
 
+  /// Updates of models whose past is printed first; nil: none waits for it.
+  private var held: [String: [(update: ModelUpdate, missed: UInt64)]] = [:]
   /// Why the hub does not let this peer in, as told.
   private var linkRefusal: String?
 
@@ -86,6 +88,14 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private func print(_ update: ModelUpdate, missed: UInt64, of field: String?) {
     lock.lock()
     defer { lock.unlock() }
+    if held[update.model] != nil {
+      held[update.model]?.append((update, missed))
+    } else {
+      show(update, missed: missed, of: field)
+    }
+  }
+
+  private func show(_ update: ModelUpdate, missed: UInt64, of field: String?) {
     guard left != 0 else { return }
     if missed > 0 {
       Terminal.complain("! \(missed) changes of \(update.model) arrived faster than they could be printed")
@@ -101,6 +111,58 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
         show(commit, update, of: field, coalesced: coalesced(before: commit.version, update))
         reached[update.model] = (update.epoch, commit.version)
       }
+    }
+  }
+
+  // MARK: The past
+
+  /// Keeps the updates of a model until its past is printed.
+  func hold(_ model: String) {
+    lock.lock()
+    held[model] = []
+    lock.unlock()
+  }
+
+  /// The epoch and version of the first update that is kept: commits up to it are past. nil: none has arrived.
+  func begin(of model: String) -> (epoch: Epoch, version: Version)? {
+    lock.lock()
+    defer { lock.unlock() }
+    return held[model]?.first.map { ($0.update.epoch, $0.update.version) }
+  }
+
+  /// Prints an earlier commit.
+  func print(_ commit: SharedModel.PastCommit, of model: String) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard left != 0 else { return }
+    let changes = commit.changes.filter { !$0.field.hasPrefix("@") }
+    guard !changes.isEmpty else { return }
+    if json {
+      var line = JSONLine(of: model, commit.epoch, commit.version)
+      line.add(commit.writer)
+      line.add("time", .integer(Int64(clamping: commit.time)))
+      line.add("folded", .integer(0))
+      line.add("changes", values: changes.filter { !$0.isRemoved }.map { ($0.field, $0.value) })
+      line.print()
+    } else {
+      Terminal.print(
+        "\(Terminal.clock(commit.time))  \(model)  \(commit.version)  "
+          + changes.map(\.words).joined(separator: "  ") + "        " + Terminal.dim(commit.writer.attribution))
+    }
+    countDown()
+  }
+
+  /// The past of a model is printed up to a version: prints what has arrived beyond it meanwhile.
+  func release(_ model: String, _ printed: (epoch: Epoch, version: Version), of field: String?) {
+    lock.lock()
+    defer { lock.unlock() }
+    let waiting = held.removeValue(forKey: model) ?? []
+    begun.insert(model)
+    reached[model] = printed
+    for (update, missed) in waiting where update.epoch != printed.epoch || update.version > printed.version {
+      var update = update
+      update.commits.removeAll { update.epoch == printed.epoch && $0.version <= printed.version }
+      show(update, missed: missed, of: field)
     }
   }
 

@@ -6,6 +6,8 @@ import Dispatch
 struct WriteReport {
   let common: CommonOptions
   let model: SharedModel
+  /// What to do about a conflict, as the end of its message; nil: what helps after `set --if-version`.
+  var conflictAdvice: String?
 
   /// - Parameter base: the previous content of the one text that is written.
   func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
@@ -66,7 +68,7 @@ struct WriteReport {
         """
         refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
-        To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
+        \(conflictAdvice ?? "To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.")
         """)
     case .refused(let refusal):
       throw Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))

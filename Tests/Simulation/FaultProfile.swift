@@ -102,6 +102,11 @@ package struct FaultProfile: Sendable {
   /// Per thousand steps of an application: it waits until others have a version of the first model.
   package var barriers = 0
 
+  /// Per thousand steps of an application: it asks for the past of a model.
+  package var histories = 0
+  /// The last batches of a model that its store keeps as history.
+  package var keptBatches = 1_000
+
   /// Whether users have different rights, which change meanwhile.
   package var hasRights = false
   /// Whether some of them may write only little.

@@ -51,6 +51,7 @@ enum Observation {
   /// A replica differed from the hub at the same version.
   case diverged
   case barrierEnded(BarrierID, BarrierEnd, SimulatedPeer)
+  case historyEnded(HistoryID, HistoryEnd, SimulatedPeer)
   /// A peer has performed all actions of its session.
   case peerSettled(SimulatedPeer)
 }
@@ -82,6 +83,7 @@ final class Invariants {
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))
     if context.profile.barriers > 0 { all.append(BarrierOracle(context: context, sessions: sessions)) }
+    if context.profile.histories > 0 { all.append(PastOracle(context: context)) }
     all.append(OutcomeOracle(context: context, log: log))
     all.append(ConvergenceOracle(context: context, log: log))
     self.all = all

@@ -42,6 +42,8 @@ struct PeerProcess {
   /// Steps of its application, and writes in answer to others', so far.
   var steps = 0
   var answers = 0
+  /// Its open questions about the past.
+  var histories: [HistoryID: PeerHistory] = [:]
 
   init(run: Int, clockOffset: UInt64) {
     self.run = run

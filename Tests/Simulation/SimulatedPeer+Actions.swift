@@ -204,6 +204,7 @@ extension SimulatedPeer {
     switch event {
     case .notice(let notice): try count(notice)
     case .awaited(let id, let end): try invariants.observe(.barrierEnded(id, end, self))
+    case .past(let id, let end): try historyEnded(id, end)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let index = modelNames.firstIndex(of: model) { observed.announced[index] = true }

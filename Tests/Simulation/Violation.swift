@@ -52,6 +52,8 @@ package struct Violation: Error, CustomStringConvertible {
     case approval = "owner's approval"
     /// A version that is reported as applied by others is applied (§5.3).
     case barrier
+    /// A page of history says what was committed (§5.5).
+    case past = "true history"
     /// Nothing of a model goes to a user who may not read it (§15.4).
     case readingRight = "right to read"
     /// Nobody changes a field without the right to it (§15.4).

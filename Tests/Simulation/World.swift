@@ -30,12 +30,14 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var historyChance = Chance(seed: seed ^ 0x0415_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawHistories(from: &historyChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -45,7 +47,7 @@ package final class World: SimulationPart {
     hub = SimulatedHub(context, invariants, network)
     attackers = Attackers(hub, chance: attackChance)
     faults = Faults(hub, attackers)
-    workload = Workload(context, network, faults)
+    workload = Workload(context, network, faults, historyChance)
     ephemeralWorkload = EphemeralWorkload(context, network)
     rightsChanges = RightsChanges(hub)
     keyChanges = KeyChanges(hub, keysChance)

@@ -29,6 +29,7 @@ enum HubEvent {
   case subscription([UInt8], isOn: Bool, peer: Int, generation: Int)
   case appended([Batch], run: Int)
   case reload(String, run: Int)
+  case history(HistoryQuery, run: Int)
   case tick(run: Int)
   case resume(run: Int)
 }

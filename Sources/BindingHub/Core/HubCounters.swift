@@ -108,6 +108,8 @@ package struct HubCounters: Sendable, Hashable {
   package var differences: UInt64 = 0
   /// Divergences that peers found and healed themselves.
   package var healedDivergences: UInt64 = 0
+  /// Pages of history sent.
+  package var historyPages: UInt64 = 0
   /// Connections ended past a name's limit.
   package var limitedConnections: UInt64 = 0
   /// Hellos refused past a name's limit of sessions.

@@ -29,6 +29,7 @@ extension HubMachine {
     hub.models.keepTouched(still)
     removals.send(presence, &hub, time, &output)
     publisher.sendShares(&hub, &output)
+    history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
     reporter.send(heartbeat: publisher.heads.number, &hub, time, &output)
     publisher.endWaits(&hub, time, &output)

@@ -13,6 +13,7 @@ package struct HubMachine {
   var presence = PresenceTable()
   var recovery: RecoveryCoordinator
   var removals = ModelRemovals()
+  var history = HistoryQueue()
   var reporter = StatusReporter()
 
   /// Creates a hub with no models; `restore` adds those that the store has.
@@ -77,7 +78,7 @@ package struct HubMachine {
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
-    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline)
+    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline, history.nextDeadline)
     if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
     for index in hub.models.touched {
       let model = hub.models[index]
@@ -94,7 +95,9 @@ package struct HubMachine {
   }
 
   /// Whether the end of another drain would send more.
-  package var isStreaming: Bool { !joins.isEmpty || publisher.isStreaming(hub.sessions) }
+  package var isStreaming: Bool {
+    !joins.isEmpty || publisher.isStreaming(hub.sessions) || history.isDue(publisher.congested, hub.sessions)
+  }
 
   // MARK: Input
 
@@ -194,6 +197,7 @@ package struct HubMachine {
         message: message.kind.name.description, place: "kind",
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
     case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
+    case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
     case .hello, .join, .propose, .status, .verify: break
     }

@@ -35,6 +35,8 @@ package struct HubOutput: Sendable {
   package var cut: [SubscriberID] = []
   /// Models to load from the store; they go to `HubMachine.reloaded`.
   package var reload: [String] = []
+  /// A page of history to read from the store; the answer goes to `HubMachine.answered`.
+  package var history: HistoryQuery?
   /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
   package var newEpoch: Epoch?
   /// Identities whose outcomes no peer will ask for again, for the store to forget.
@@ -50,6 +52,7 @@ package struct HubOutput: Sendable {
   /// Whether there is nothing to send, store, load or end.
   package var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
+      && history == nil
   }
 
   /// The number of frames to send.
@@ -74,6 +77,7 @@ package struct HubOutput: Sendable {
     cut.removeAll(keepingCapacity: true)
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
+    history = nil
     forgotten.removeAll()
     failure = nil
     notices.removeAll()

@@ -229,6 +229,10 @@ final class HubLoop {
       output.reload.removeAll()
       try storeWorker.load(models)
     }
+    if let query = output.history {
+      output.history = nil
+      try storeWorker.read(query)
+    }
     if !output.forgotten.isEmpty {
       try storeWorker.forget(output.forgotten)
       output.forgotten.removeAll()
@@ -239,6 +243,9 @@ final class HubLoop {
     switch answer {
     case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
     case .loaded(let model): machine.reloaded(model, time: time, into: &output)
+    case .history(let query, let result):
+      if case .failure(let error) = result { log.error("cannot read history", metadata: ["error": "\(error)"]) }
+      machine.answered(query, try? result.get(), time: time, into: &output)
     }
   }
 

@@ -80,6 +80,8 @@ package enum SessionEvent: Sendable {
   case listed(prefix: String)
   /// A barrier has ended.
   case awaited(BarrierID, BarrierEnd)
+  /// A request for a page of history has ended.
+  case past(HistoryID, HistoryEnd)
   /// The hub answered a `ping`.
   case pong(token: UInt64)
 }

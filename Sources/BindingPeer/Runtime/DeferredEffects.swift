@@ -27,6 +27,7 @@ struct DeferredEffects {
   var announced: [(PrefixListener, PrefixListener.Event)] = []
   var released: [Waiters.Waiter] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
+  var pages: [(Wait<HistoryEnd?>, HistoryEnd)] = []
   /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
   var concernsPeer = false
@@ -100,6 +101,8 @@ extension PeerRuntime.State {
       for listener in listeners[prefix] { deferred.announced.append((listener, .listed)) }
     case .awaited(let id, let end):
       if let wait = barriers.removeValue(forKey: id) { deferred.ended.append((wait, end)) }
+    case .past(let id, let end):
+      if let wait = pages.removeValue(forKey: id) { deferred.pages.append((wait, end)) }
     case .pong(let token):
       for listener in listeners[PrefixListener.pongs] { deferred.announced.append((listener, .pong(token))) }
     }

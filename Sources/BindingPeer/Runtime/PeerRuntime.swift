@@ -24,6 +24,7 @@ final class PeerRuntime: Sendable {
     var outbox: JournalWriter?
     var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
+    var pages: [HistoryID: Wait<HistoryEnd?>] = [:]
     var observed = ObservedStatuses()
 
     /// Whether no write waits for an outcome, or no outcome can arrive any more.
@@ -195,5 +196,6 @@ final class PeerRuntime: Sendable {
     if effects.concernsPeer { reportStatus() }
     for waiter in effects.released { waiter.resume() }
     for (wait, end) in effects.ended { wait.end(end) }
+    for (wait, end) in effects.pages { wait.end(end) }
   }
 }

@@ -43,7 +43,7 @@ extension Gateway {
         if case .waiting = record.phase { greet(page, now: now, &output) }
       }
     case .notice(let notice): output.add(.log("\(notice)"))
-    case .phase, .awaited, .pong: break
+    case .phase, .awaited, .past, .pong: break
     }
   }
 

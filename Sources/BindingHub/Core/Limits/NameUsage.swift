@@ -73,6 +73,15 @@ final class NameUsage {
     return granted
   }
 
+  /// Whether a page of history may be sent to it now.
+  func mayReceive(at now: UInt64) -> Bool {
+    bytes.refill(to: now)
+    return bytes.isPositive
+  }
+
+  /// Charges what it was sent of history.
+  func charge(bytes size: Int) { bytes.charge(size) }
+
   /// Which rate holds writes back now.
   var rateReached: NameLimits.Kind { bytes.isPositive ? .writesPerSecond : .bytesPerSecond }
 

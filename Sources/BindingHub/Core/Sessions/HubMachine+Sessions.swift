@@ -125,6 +125,7 @@ extension HubMachine {
     hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
+    history.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }
     if !hasSession(on: session.connection) { publisher.congested.forget(session.connection) }
     for topic in session.joins.keys { forget(id, in: topic) }
@@ -158,6 +159,7 @@ extension HubMachine {
 
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
+    history.forget(session, in: topic)
     let isJoined = hub.sessions.with(session) { $0.joins.removeValue(forKey: topic) != nil }
     guard isJoined == true, let index = hub.models.index(of: topic), let tag = hub.sessions[session]?.identity.tag
     else { return }

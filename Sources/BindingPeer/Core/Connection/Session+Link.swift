@@ -32,6 +32,7 @@ extension Session {
     topics.removeAll()
     reports.removeAll()
     barriers.disconnect()
+    history.disconnect()
     for index in models.indices { models[at: index].disconnect(heardAt: connection.lastReceivedAt) }
   }
 
@@ -41,6 +42,7 @@ extension Session {
     disconnect()
     connection.stop(reason, &effects)
     for id in barriers.removeAll() { effects.events.append(.awaited(id, .stopped(reason))) }
+    for id in history.removeAll() { effects.events.append(.past(id, .stopped(reason))) }
     endAll(as: .unknown("this peer has stopped"))
     // The writes end for this program, not for the outbox: the next run sends them. Under another's tag no run can.
     if reason != .notYours { context.outcomes.skipRecording() }
@@ -124,7 +126,7 @@ extension Session {
 
   /// When `tick` is due.
   package var nextDeadline: UInt64 {
-    var deadline = min(connection.nextDeadline(context.options), barriers.nextDeadline)
+    var deadline = min(connection.nextDeadline(context.options), barriers.nextDeadline, history.nextDeadline)
     guard phase == .live else { return deadline }
     for index in models.indices {
       if let since = models[at: index].join.waitingSince {
@@ -140,6 +142,7 @@ extension Session {
   /// Performs what is due at this time.
   package mutating func tick(now: UInt64, into effects: inout PeerEffects) {
     for id in barriers.expired(now: now) { effects.events.append(.awaited(id, .noAnswer)) }
+    for id in history.expired(now: now) { effects.events.append(.past(id, .noAnswer)) }
     if let reason = connection.tick(now: now, context.options, &effects) {
       return reopen(reason, now: now, &effects)
     }
@@ -176,6 +179,7 @@ extension Session {
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
     for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
+    for asked in history.removeAll(of: id) { effects.events.append(.past(asked, .notJoined)) }
     numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }
     topics[topic] = nil

@@ -64,6 +64,7 @@ extension Session {
     case .awaited(let awaited):
       guard awaited.session == connection.sessionID, let id = barriers.answered(awaited.request) else { return }
       effects.events.append(.awaited(id, BarrierEnd(awaited)))
+    case .past(let page): handle(page, &effects)
     case .ask(let ask): if let id = topics[topic] { reports.ask(for: ask.version, of: id) }
     case .welcome, .error, .commits, .statusReport: break
     }

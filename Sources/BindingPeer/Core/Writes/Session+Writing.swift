@@ -127,6 +127,7 @@ extension Session {
   package mutating func finishDrain(now: UInt64, into effects: inout PeerEffects) {
     emit(&effects)
     if !barriers.isEmpty { askBarriers(now: now, &effects) }
+    if !history.isEmpty { askHistory(now: now, &effects) }
     guard phase == .live else { return }
     if connection.heartbeats.owesAskHeads {
       connection.heartbeats.owesAskHeads = false
