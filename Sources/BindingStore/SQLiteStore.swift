@@ -92,7 +92,9 @@ package final class SQLiteStore: Store {
   package var floor: LogFloor { index.floor }
   /// The store's path and sizes.
   package var status: StoreStatus {
-    StoreStatus(path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(index.logBytes), isFull: isFull)
+    StoreStatus(
+      path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(index.logBytes), isFull: isFull,
+      drops: work.requests.drops)
   }
 
   // MARK: Appending

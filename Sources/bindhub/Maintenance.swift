@@ -207,7 +207,7 @@ struct Compact: ParsableCommand {
 /// time.
 /// - Returns: the hub's report of what was done, if any.
 @discardableResult
-private func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
+func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while ContinuousClock.now < limit {
     switch AdminRequest.result(at: path) {

@@ -62,13 +62,14 @@ struct WriteReport {
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
       let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let usual = "To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version."
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
         refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
-        \(conflictAdvice ?? "To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.")
+        \(conflictAdvice ?? usual)
         """)
     case .refused(let refusal):
       throw Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))

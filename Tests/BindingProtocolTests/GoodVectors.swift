@@ -25,7 +25,7 @@ enum GoodVectors {
   }
 
   static var all: [(file: String, vector: Vector)] {
-    sessions + joining + commits + catchups + proposals + outcomes + appliedVersions
+    sessions + joining + commits + catchups + proposals + outcomes + appliedVersions + past
   }
 
   private static var sessions: [(file: String, vector: Vector)] {

@@ -184,7 +184,7 @@ final class SimulatedHub: SimulationPart {
   }
 
   func read(_ query: HistoryQuery) {
-    machine?.answered(query, store.history(query), time: time, into: &output)
+    machine?.answered(query, .success(store.history(query)), into: &output)
   }
 
   func load(_ model: String) throws(Violation) {

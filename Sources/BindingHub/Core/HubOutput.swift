@@ -83,6 +83,12 @@ package struct HubOutput: Sendable {
     notices.removeAll()
   }
 
+  /// Hands over the page of history to read, if there is one.
+  package mutating func takeHistory() -> HistoryQuery? {
+    defer { history = nil }
+    return history
+  }
+
   mutating func frame(to receiver: Receiver, _ write: (inout WireWriter) -> Void) {
     let start = writer.count
     write(&writer)
@@ -114,6 +120,8 @@ package enum HubNotice: Sendable, Hashable {
   case denied(String)
   /// A limit of a name has held so many times by now. Told of each name and limit at most every 10 s.
   case limited(name: String, kind: NameLimits.Kind, limit: Int, times: UInt64)
+  /// The store could not read a page of history.
+  case unreadableHistory(model: String, problem: String)
   /// A peer's declaration of fields differs from the model's description.
   case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

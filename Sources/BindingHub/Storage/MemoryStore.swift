@@ -18,7 +18,8 @@ package final class MemoryStore: Store {
   /// The floor beyond all removed models.
   package private(set) var floor = LogFloor.none
   private var models: [String: RecentBatches] = [:]
-  /// The bytes of all batches kept.
+  /// About the bytes of all batches kept.
+  var historyBytes: Int { bytes }
   private var bytes = 0
 
   /// - Parameter tail: unproven if a hub with this log has run before.

@@ -91,9 +91,23 @@ package struct StoreStatus: Sendable, Hashable {
   package var logBytes: UInt64
   /// Whether the disk had no room for the last batch.
   package var isFull: Bool
+  /// What administrators removed from histories, the last ones.
+  package var drops: [Drop]
+
+  /// Something that an administrator removed from a history.
+  package struct Drop: Sendable, Hashable {
+    /// Counted from 1 since the store was opened.
+    package var number: Int
+    package var words: String
+
+    package init(number: Int, words: String) { (self.number, self.words) = (number, words) }
+  }
 
   /// A state; the defaults are those of a store without a file.
-  package init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
+  package init(
+    path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false, drops: [Drop] = []
+  ) {
+    self.drops = drops
     self.path = path
     self.bytes = bytes
     self.logBytes = logBytes

@@ -20,6 +20,7 @@ final class HubLoop {
   @exclusivity(unchecked) private var output = HubOutput()
   @exclusivity(unchecked) private var poller = Poller()
   private var isStopping = false
+  private var drops = DropRecords()
   private var failure: StoreError?
 
   /// Why the loop ended.
@@ -136,6 +137,7 @@ final class HubLoop {
       }
       machine.reporter.transport = transport.counters
       machine.reporter.store = storeWorker.status
+      drops.record(machine.reporter.store.drops, log, transport.admissions)
       transport.drain(&machine, after: poller, time: time, into: &output)
       transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
@@ -229,10 +231,7 @@ final class HubLoop {
       output.reload.removeAll()
       try storeWorker.load(models)
     }
-    if let query = output.history {
-      output.history = nil
-      try storeWorker.read(query)
-    }
+    if let query = output.takeHistory() { try storeWorker.read(query) }
     if !output.forgotten.isEmpty {
       try storeWorker.forget(output.forgotten)
       output.forgotten.removeAll()
@@ -243,9 +242,7 @@ final class HubLoop {
     switch answer {
     case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
     case .loaded(let model): machine.reloaded(model, time: time, into: &output)
-    case .history(let query, let result):
-      if case .failure(let error) = result { log.error("cannot read history", metadata: ["error": "\(error)"]) }
-      machine.answered(query, try? result.get(), time: time, into: &output)
+    case .history(let query, let result): machine.answered(query, result, into: &output)
     }
   }
 

@@ -66,12 +66,15 @@ extension SharedModel {
     }
     /// From this version on every commit is there; one more than the present version if none is.
     public var version: Version
+    /// Why there is nothing before it.
     public var reason: Reason
   }
 
   /// A part of the commits that a query asks for.
   public struct HistoryPage: Sendable, Hashable {
+    /// The commits, in the order of the query.
     public var commits: [PastCommit]
+    /// How far back the history reaches.
     public var horizon: Horizon
     /// The model's version when the page was read; later commits are not in it.
     public var head: Version
@@ -164,6 +167,7 @@ extension SharedModel {
 
   /// Earlier commits as a sequence. Each iterator asks anew.
   public struct History: AsyncSequence, Sendable {
+    /// An earlier commit.
     public typealias Element = PastCommit
     let model: SharedModel
     let query: HistoryQuery
@@ -184,6 +188,7 @@ extension SharedModel {
         (self.model, self.timeout, self.next) = (model, timeout, next)
       }
 
+      /// The next commit; nil: there are no more.
       /// - Throws: `HistoryError`.
       public mutating func next() async throws -> PastCommit? {
         while page.isEmpty {

@@ -109,6 +109,22 @@ package struct PastPage: WireContent, Hashable {
     let count = try reader.count16("commits", minimum: 32)
     commits.reserveCapacity(count)
     for _ in 0..<count { commits.append(try PastCommit(from: &reader, origins, names)) }
+    let used = tables
+    guard used.origins.all == origins else { throw reader.error("origins", PastPage.order) }
+    guard used.names.all == names else { throw reader.error("names", PastPage.order) }
+  }
+
+  private static let order = "are not those of the commits, each once, in the order of their first use"
+
+  /// What the commits name, each once.
+  private var tables: (origins: Table<Origin>, names: Table<String>) {
+    var origins = Table<Origin>()
+    var names = Table<String>()
+    for commit in commits {
+      origins.add(commit.origin)
+      for change in commit.changes { names.add(change.field) }
+    }
+    return (origins, names)
   }
 
   package func write(to writer: inout WireWriter) {
@@ -119,12 +135,7 @@ package struct PastPage: WireContent, Hashable {
     writer.u64(horizon)
     writer.u8(reason.rawValue)
     writer.u64(head)
-    var origins = Table<Origin>()
-    var names = Table<String>()
-    for commit in commits {
-      origins.add(commit.origin)
-      for change in commit.changes { names.add(change.field) }
-    }
+    let (origins, names) = tables
     writer.count16(origins.all.count)
     for origin in origins.all { writer.origin(origin) }
     writer.count16(names.all.count)

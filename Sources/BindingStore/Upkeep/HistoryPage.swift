@@ -115,7 +115,7 @@ struct HistoryPage {
     return (UInt64(bitPattern: previous), UInt64(bitPattern: first))
   }
 
-  private static func checkedBytes(of row: Row, _ model: Int64, _ path: String) throws -> [UInt8] {
+  static func checkedBytes(of row: Row, _ model: Int64, _ path: String) throws -> [UInt8] {
     let bytes = try row.bytes(at: 6)
     let numbers = (1...4).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } ?? 0 }
     let sum = bytes.withUnsafeBytes {
@@ -127,7 +127,7 @@ struct HistoryPage {
     return bytes
   }
 
-  private static func checksum(
+  static func checksum(
     _ model: Int64, first: UInt64, record: UInt64, previous: Version, version: Version, _ bytes: UnsafeRawBufferPointer
   ) -> UInt32 {
     Checksum.crc32c(bytes, after: Checksum.of(UInt64(bitPattern: model), first, record, previous, version))

@@ -7,8 +7,8 @@ struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List earlier commits of a model or field, the newest first.",
     discussion: """
-      A hub keeps some history: of a model its last 1,000 commits, at most 1 MiB and 7 days, where it stores models in a \
-      file; in memory, the last 256 KiB.
+      A hub keeps some history: of a model its last 1,000 commits, at most 1 MiB and 7 days, where it stores models in \
+      a file; in memory, the last 256 KiB.
       A version that the hub lost and gave again is told apart by its epoch: EPOCH:VERSION.
       """)
 
@@ -57,7 +57,10 @@ struct History: AsyncParsableCommand {
   }
 
   private func show(_ commits: [SharedModel.PastCommit], of model: String, _ present: Epoch) {
-    if common.json { return commits.forEach { JSONLine(of: $0, in: model).print() } }
+    if common.json {
+      for commit in commits { JSONLine(of: commit, in: model).print() }
+      return
+    }
     var lines = AlignedLines()
     for commit in commits {
       lines.add([

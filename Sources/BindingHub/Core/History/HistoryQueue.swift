@@ -83,19 +83,23 @@ struct HistoryQueue {
     }
   }
 
-  /// Sends a page that the store has read; nil: it could not.
+  /// Sends a page that the store has read, or says that it could not.
   mutating func answered(
-    _ query: HistoryQuery, _ answer: HistoryAnswer?, _ hub: inout HubContext, _ output: inout HubOutput
+    _ query: HistoryQuery, _ result: Result<HistoryAnswer, StoreError>, _ hub: inout HubContext,
+    _ output: inout HubOutput
   ) {
     guard let (asked, present) = reading, present.number == query.number else { return }
     reading = nil
+    if case .failure(let error) = result {
+      output.notices.append(.unreadableHistory(model: query.model, problem: error.description))
+    }
     // After a renumbering the topic is another one.
     guard let asked, let record = hub.sessions[asked.session], let index = hub.models.index(of: asked.request.topic),
       record.joins[asked.request.topic] != nil
     else { return }
     let model = hub.models[index]
     var page = PastPage(session: asked.session, request: asked.request.request, end: .unreadable)
-    if let answer, model.id == query.model { page.fill(from: answer, to: query, of: model) }
+    if case .success(let answer) = result, model.id == query.model { page.fill(from: answer, to: query, of: model) }
     let before = output.byteCount
     hub.send(.past(page), to: asked.session, &output, topic: model.topic)
     record.usage?.charge(bytes: output.byteCount - before)
@@ -161,11 +165,10 @@ extension PastPage {
 }
 
 extension HubMachine {
-  /// Handles a page of history that the store has read.
-  /// - Parameter answer: nil: the store cannot read it.
+  /// Handles a page of history that the store has read, or could not read.
   package mutating func answered(
-    _ query: HistoryQuery, _ answer: HistoryAnswer?, time: HubTime, into output: inout HubOutput
+    _ query: HistoryQuery, _ result: Result<HistoryAnswer, StoreError>, into output: inout HubOutput
   ) {
-    history.answered(query, answer, &hub, &output)
+    history.answered(query, result, &hub, &output)
   }
 }
