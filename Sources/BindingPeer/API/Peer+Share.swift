@@ -27,7 +27,8 @@ extension Peer {
   /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(3))   // for a tool
   /// ```
   /// Works with and without a hub. With one, it returns when the model shows the hub's values; without, after
-  /// `timeout`, and the model catches up later. The first peer to share a model writes its description and defaults;
+  /// `timeout`, and the model catches up later. A model that was kept on disk (`Peer.Keeping`) is returned immediately
+  /// with the last known values, which are stale until the hub's arrive. The first peer to share a model writes its description and defaults;
   /// both yield to what exists. A cancelled task stops waiting and gets the model as it is.
   /// - Parameters:
   ///   - lane: where observers run: the main queue, a queue of the program, or the thread that delivers (`.direct`,
@@ -40,9 +41,10 @@ extension Peer {
   ) async throws(ShareError) -> Shared {
     let instance = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
-    _ = await model.whenCurrent(timeout: timeout)
+    let isKept = model.isKept
+    if !isKept { _ = await model.whenCurrent(timeout: timeout) }
     let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
-    if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
+    if !isKept, let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
       _ = await ephemeral.whenCurrent(timeout: timeout)
     }
     // The lane may not have delivered what the hub sent; a caller that has waited for it finds it here.
@@ -91,6 +93,9 @@ extension Peer {
 }
 
 extension SharedModel {
+  /// Whether it shows values from a keep file, and was not current since.
+  fileprivate var isKept: Bool { runtime.state.withLock { $0.session.isFromFile(id) } }
+
   /// Shows newly connected fields what the replica holds: another part of the program may have joined the model
   /// before.
   fileprivate func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {

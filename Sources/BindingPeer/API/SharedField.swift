@@ -174,7 +174,9 @@ extension FieldCell {
     if let since = syncState.pendingSince.map(PeerClock.instant) {
       return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: syncState.isInFlight, since: since)
     }
-    if let since = syncState.staleSince { return .stale(version: syncState.version, since: PeerClock.instant(since)) }
+    if let since = syncState.staleSince {
+      return .stale(version: syncState.version, since: PeerClock.instant(signed: since))
+    }
     if let described = model.description(of: name, otherwiseThan: rule) {
       return .mismatch(declared: description, described: described)
     }

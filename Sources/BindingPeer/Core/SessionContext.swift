@@ -18,8 +18,11 @@ struct SessionContext: Sendable {
   var counters = SessionCounters()
   var journal: WriteJournal
   var outcomes = OutcomeQueue()
+  /// Whether an outcome is recorded only once the replica that contains it is stored (`DeferredOutcomes`).
+  let defersOutcomes: Bool
 
-  init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool) {
+  init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool, defersOutcomes: Bool = false) {
+    self.defersOutcomes = defersOutcomes
     self.identity = identity
     self.options = options
     self.isResumed = isResumed

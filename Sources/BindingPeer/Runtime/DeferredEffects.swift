@@ -32,6 +32,8 @@ struct DeferredEffects {
   var concernsPeer = false
   /// What the session requested, if somebody besides its own runtime follows it.
   var requested = PeerEffects()
+  /// The keep file may lack something.
+  var keeper: ReplicaKeeper?
   /// There are actions for the link.
   var concernsLink = false
   /// The link has to be woken for them.

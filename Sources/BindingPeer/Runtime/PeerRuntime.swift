@@ -23,6 +23,8 @@ final class PeerRuntime: Sendable {
     /// nil: writes are kept in memory only.
     var outbox: JournalWriter?
     var previousRuns: PreviousRuns?
+    /// nil: replicas are kept in memory only.
+    var keeper: ReplicaKeeper?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
     var observed = ObservedStatuses()
 
@@ -93,6 +95,7 @@ final class PeerRuntime: Sendable {
         state.session.finishDrain(now: now, into: &state.effects)
       }
       state.writeJournal()
+      if state.session.isKeepingDue { deferred.keeper = state.keeper }
       if onEffects != nil { deferred.requested = state.effects }
       state.sort(into: &deferred)
       if deferred.concernsLink, !isLink { deferred.wakesLink = state.link.call() }
@@ -140,9 +143,13 @@ final class PeerRuntime: Sendable {
   func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
 
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
+    // Before the goodbye: the hub forgets this peer only if the file has all outcomes.
+    let keeper = state.withLock { state in isAwaited(state) ? nil : state.keeper }
+    keeper?.finish()
     let parts = perform { state, now -> (WriteRegistry, PreviousRuns?)? in
       guard !isAwaited(state) else { return nil }
-      let isSettled = state.session.unconfirmed == 0 && !state.isOutboxLagging
+      let isSettled =
+        state.session.unconfirmed == 0 && !state.isOutboxLagging && !state.session.hasDeferredOutcomes
       let wasStopped = state.session.phase.isStopped
       if !wasStopped {
         // What was written since the last drain is sent before the goodbye.
@@ -177,6 +184,7 @@ final class PeerRuntime: Sendable {
   }
 
   private func carryOut(_ effects: DeferredEffects) {
+    effects.keeper?.storeSoon()
     for settled in effects.settled { settled.carryOut() }
     for model in effects.observed { model.observers.invalidateStatuses() }
     for model in effects.shown { model.scheduleDelivery() }

@@ -24,6 +24,8 @@ package enum Capability {
   package static let representing = "for"
   /// The member that a session is for has the right `admin`: in the welcome of such a session.
   package static let administering = "admin"
+  /// In a welcome alone: the hub was recreated by `bindhub recover` and looks for replicas of any epoch (§7).
+  package static let recovering = "recovering"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
 

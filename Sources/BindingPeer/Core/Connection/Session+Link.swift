@@ -33,6 +33,7 @@ extension Session {
     reports.removeAll()
     barriers.disconnect()
     for index in models.indices { models[at: index].disconnect(heardAt: connection.lastReceivedAt) }
+    if keeping.choice != nil { keeping.isDue = true }
   }
 
   mutating func stop(_ reason: StopReason, _ effects: inout PeerEffects) {
@@ -55,7 +56,7 @@ extension Session {
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
   /// the hub is not notified, so that it remembers this identity.
   package mutating func bye(now: UInt64, into effects: inout PeerEffects) {
-    if phase == .live, !context.journal.isKept || unconfirmed == 0 {
+    if phase == .live, !context.journal.isKept || unconfirmed == 0 && !hasDeferredOutcomes {
       // The hub forgets an identity immediately once all its outcomes are confirmed.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
       if !entries.isEmpty { sendAlive(entries, now: now, &effects) }
@@ -97,6 +98,7 @@ extension Session {
     context.epoch = welcome.epoch
     numbering.hubNow = welcome.now
     for index in models.indices {
+      models[at: index].decideWhetherWitness(of: welcome.epoch, isRecovering: welcome.isRecovering)
       models[at: index].welcome(from: start, knows: welcome.knewIdentity, &context)
     }
     claimAgain(now: now)
@@ -116,8 +118,10 @@ extension Session {
     for index in models.sortedIndices(where: { !$0.isEphemeral }) {
       models[at: index].endAll(
         as: .unknown("the hub has another log than the one that the write was made for"), &context)
+      keepLast(of: models.keys[index], now: connection.lastReceivedAt)
       models[at: index].changeLog(from: old, to: new)
     }
+    releaseDeferredOutcomes()
   }
 
   // MARK: Time
@@ -172,7 +176,8 @@ extension Session {
   }
 
   /// Leaves a model whose writes all have their outcomes.
-  mutating func forget(_ id: String, _ effects: inout PeerEffects) {
+  mutating func forget(_ id: String, now: UInt64, _ effects: inout PeerEffects) {
+    keepLast(of: id, now: now)
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
     for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
@@ -183,7 +188,7 @@ extension Session {
     guard phase == .live else { return }
     // The hub keeps its decisions on this peer's writes until the peer confirms that it has their outcomes.
     if model.writes.lastNumber > 0, !isJournalLagging {
-      let (confirmed, applied) = (model.writes.lowestUnacknowledged - 1, model.replica.version)
+      let (confirmed, applied) = (model.lowestUnconfirmed - 1, model.replica.version)
       let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
       sendAlive([entry], now: connection.lastSentAt, &effects)
     }

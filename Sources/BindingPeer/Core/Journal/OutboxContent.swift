@@ -20,6 +20,7 @@ struct OutboxContent: Sendable, Equatable {
   private(set) var lastRun: UInt32 = 0
   /// Bytes of the writes without an outcome, which a compacted file keeps.
   private(set) var liveBytes = 0
+  private(set) var replicas = KeptReplicas()
 
   var isEmpty: Bool { runs.isEmpty }
 
@@ -34,7 +35,11 @@ struct OutboxContent: Sendable, Equatable {
       for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
     case .counted(let model, let last):
       runs[number]?.used(last, in: model)
+    case .replica(let record): replicas.apply(record)
+    case .dropped(let log, let model): replicas.drop(model, of: log)
+    case .synced: break
     case .entry(.welcomed(let log, let epoch)):
+      replicas.follow(log)
       runs[number]?.log = log
       runs[number]?.epoch = epoch
     case .entry(.written(let write)):
@@ -91,10 +96,20 @@ struct OutboxContent: Sendable, Equatable {
   /// Forgets the runs without unacknowledged writes.
   mutating func forgetFinished() { runs = runs.filter { !$0.value.writes.isEmpty } }
 
+  /// Takes the replicas out: whoever writes them keeps them apart from the runs.
+  mutating func takeReplicas() -> KeptReplicas {
+    defer { replicas = KeptReplicas() }
+    return replicas
+  }
+
   /// The shortest file with the same content.
-  var compacted: [UInt8] {
+  var compacted: [UInt8] { compacted(with: replicas, format: replicas.isEmpty ? 1 : OutboxLog.version) }
+
+  /// The shortest file with the runs of this content and these replicas.
+  func compacted(with replicas: KeptReplicas, format: UInt32) -> [UInt8] {
     var writer = WireWriter()
-    writer.raw(OutboxLog.header)
+    writer.raw(OutboxLog.header(version: format))
+    replicas.append(to: &writer)
     for (number, run) in runs.sorted(by: { $0.key < $1.key }) {
       func add(_ content: OutboxRecord.Content) {
         OutboxLog.append(OutboxRecord(run: number, content: content), to: &writer)

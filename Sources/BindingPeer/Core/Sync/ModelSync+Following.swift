@@ -13,7 +13,7 @@ extension ModelSync {
     return Join(
       request: request, model: id, epoch: join.startsOver ? 0 : replica.epoch,
       version: join.startsOver ? 0 : replica.version, namesKnown: UInt32(replica.namesKnown),
-      unacknowledged: isJournalLagging ? 1 : writes.lowestUnacknowledged)
+      unacknowledged: isJournalLagging ? 1 : lowestUnconfirmed)
   }
 
   /// The hub assigns a topic.
@@ -52,6 +52,7 @@ extension ModelSync {
       update.record(.snapshot)
     }
     if replica.epoch != joined.epoch {
+      keeping.forgetMarks()
       touch(writes.unhide())
       if !writes.isEmpty { update.record(.snapshot) }
     }
@@ -100,7 +101,10 @@ extension ModelSync {
         _ = replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherEpoch { touch(writes.unhide()) }
+    if isOtherEpoch {
+      keeping.forgetMarks()
+      touch(writes.unhide())
+    }
     var named = [Bool](repeating: false, count: isSnapshot ? replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
@@ -135,6 +139,7 @@ extension ModelSync {
     after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) {
     join.becomeCurrent(after: heartbeat)
+    keeping.becomeCurrent()
     update.record(.outcome)
     if claims.mayBeAnew {
       claims.mayBeAnew = false
@@ -240,7 +245,10 @@ extension ModelSync {
       touch(writes.hide(upTo: number))
     }
     // The outcomes of an earlier run's writes come from the session that sends them.
-    if context.previousTags.contains(tag) { touch(writes.hide(carriedBy: tag, upTo: number)) }
+    if context.previousTags.contains(tag) {
+      keeping.raise(tag, to: number)
+      touch(writes.hide(carriedBy: tag, upTo: number))
+    }
   }
 
   /// Removes the committed writes that the replica has reached; `.max` removes them all.

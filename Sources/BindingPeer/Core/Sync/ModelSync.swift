@@ -17,6 +17,7 @@ struct ModelSync: Sendable {
   var claims = Claims()
   var update = UpdateBuilder()
   var divergence = DivergenceRepair()
+  var keeping = ReplicaKeeping()
   /// Replicas of other logs that this peer followed, never sent; it resumes from them if their hub returns.
   private var otherLogs: [LogID: Replica] = [:]
   /// The confirmed number and applied version that the last `alive` reported.
@@ -113,7 +114,7 @@ struct ModelSync: Sendable {
   /// until the peer confirms that it has their outcomes.
   mutating func takeAlive() -> AliveEntry? {
     guard let topic = join.topic, join.isCurrent else { return nil }
-    let entry = AliveEntry(topic: topic, confirmed: writes.lowestUnacknowledged - 1, applied: replica.version)
+    let entry = AliveEntry(topic: topic, confirmed: lowestUnconfirmed - 1, applied: replica.version)
     guard entry.confirmed != reported.confirmed || entry.applied != reported.applied else { return nil }
     reported = (entry.confirmed, entry.applied)
     return entry
@@ -173,6 +174,7 @@ struct ModelSync: Sendable {
     guard replica.version > 0 else { return }
     catchup.removeAll()
     replica.become(Replica())
+    keeping.becomeCurrent()
     join.startsOver = false
     update.record(.detached)
   }
@@ -185,8 +187,14 @@ struct ModelSync: Sendable {
       otherLogs[old] = replica
     }
     replica.become(otherLogs.removeValue(forKey: new) ?? Replica())
+    keeping.changeLog()
     join.startsOver = false
     update.record(.detached)
+  }
+
+  /// The keep file has replicas of other logs.
+  mutating func restore(_ others: [LogID: KeptReplica]) {
+    for (log, kept) in others { otherLogs[log] = Replica(kept) }
   }
 }
 

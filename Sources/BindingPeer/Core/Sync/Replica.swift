@@ -17,6 +17,7 @@ struct Replica: Sendable {
     var digest: UInt64 = 0
     var isDigestStale = false
     var isTouched = false
+    var isUnkept = false
 
     mutating func commit(
       _ value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
@@ -41,6 +42,9 @@ struct Replica: Sendable {
   private var stale: [Int] = []
   /// Fields whose committed value or overlay has changed since the last update.
   private var touched: [Int] = []
+  /// Whether the changed fields are gathered for a keep file, and those since the last record in it.
+  var keepsChanges = false
+  private var unkept: [Int] = []
 
   /// The number of field ids that are known.
   var namesKnown: Int { indexByID.count }
@@ -138,6 +142,10 @@ struct Replica: Sendable {
   ) {
     fields[index].commit(value, version: version, origin: origin, number: number, time: time)
     touch(index)
+    if keepsChanges, !fields[index].isUnkept {
+      fields[index].isUnkept = true
+      unkept.append(index)
+    }
     guard !fields[index].isDigestStale else { return }
     fields[index].isDigestStale = true
     stale.append(index)
@@ -146,6 +154,22 @@ struct Replica: Sendable {
   mutating func reach(_ version: Version, epoch: Epoch) {
     self.version = version
     self.epoch = epoch
+  }
+
+  /// Whether fields have changed that the keep file lacks.
+  var hasUnkept: Bool { !unkept.isEmpty }
+
+  /// The fields that have changed since the last call, or all that were ever written.
+  mutating func takeUnkept(all: Bool) -> [CommittedField] {
+    let indices = all ? fields.indices.filter { fields[$0].version > 0 } : unkept
+    for index in unkept { fields[index].isUnkept = false }
+    unkept.removeAll(keepingCapacity: true)
+    return indices.map { index in
+      let field = fields[index]
+      return CommittedField(
+        name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,
+        time: field.time)
+    }
   }
 
   /// Removes the values that a snapshot does not name.

@@ -190,7 +190,8 @@ extension Session {
 
   /// Sends the committed values, as they were in the old epoch, to a hub that lacks them.
   private mutating func offer(_ ask: AskOffer, now: UInt64, _ effects: inout PeerEffects) {
-    guard let index = index(of: ask.topic), ask.session == connection.sessionID else { return }
+    guard let index = index(of: ask.topic), ask.session == connection.sessionID, models[at: index].mayOffer
+    else { return }
     let offers = models[at: index].replica.offers(
       answering: ask, withNumbers: connection.hubCan(Capability.recovery), limit: limits.chunkBytes)
     for offer in offers { send(.offer(offer), now: now, &effects) }

@@ -77,7 +77,9 @@ extension ModelSync {
 
   /// Records the outcome of a write that is still in the outbox.
   mutating func settle(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
-    context.outcomes.settle(write, in: id, as: outcome)
+    let deferred = context.defersOutcomes && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil
+    if let deferred { keeping.deferOutcome(of: deferred) }
+    context.outcomes.settle(write, in: id, as: outcome, deferred: deferred)
     guard isEphemeral, let pending = writes[write] else { return }
     claims.settle(pending, as: outcome, by: context.identity.tag, replica, writes)
   }
@@ -113,6 +115,9 @@ extension ModelSync {
     if case .committed(let epoch, let version) = outcome, epoch >= replica.epoch, !holds(version, epoch) {
       writes.decide(write, at: version)
     } else {
+      if case .committed = outcome, let carried = writes[write]?.carried, let number = carried.number {
+        keeping.raise(carried.tag, to: number)
+      }
       release(write)
     }
     update.record(.outcome)

@@ -136,7 +136,7 @@ extension ModelSync {
     let (proposal, isVoid) = (writes.pending[at: index].proposal, writes.pending[at: index].sending.isVoid)
     let isEarlier = epoch.map { $0 != writes.pending[at: index].sending.epoch } ?? false
     batch?.begin(
-      topic, number, confirmed: writes.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
+      topic, number, confirmed: lowestUnconfirmed - 1, isVoid: isVoid, isEarlier: isEarlier,
       hops: proposal.hops, metadata: proposal.metadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))

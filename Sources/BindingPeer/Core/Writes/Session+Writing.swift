@@ -142,9 +142,9 @@ extension Session {
       connection.heartbeats.owesAlive = false
       sendAlive(aliveEntries(), now: now, &effects)
     }
-    let left = models.sortedIndices { $0.join.isLeft && $0.writes.unacknowledged == 0 }
+    let left = models.sortedIndices { $0.join.isLeft && $0.isSettled }
     // To forget one moves another to its index.
-    for id in left.map({ models.keys[$0] }) { forget(id, &effects) }
+    for id in left.map({ models.keys[$0] }) { forget(id, now: now, &effects) }
   }
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
@@ -177,6 +177,7 @@ extension Session {
   }
 
   private mutating func emitUpdate(at index: Int, _ effects: inout PeerEffects) {
+    if models[at: index].keeping.isOn { keeping.isDue = true }
     if let update = models[at: index].takeUpdate() { effects.updates.append(update) }
   }
 

@@ -23,7 +23,7 @@ struct WriteQueue: Sendable {
   private var lastNumbered = WriteID(rawValue: 0)
   /// The committed values hold what was decided of our numbers up to here. Only an outbox copy that lags behind its
   /// original still assigns such a number.
-  private var lastDecided: ProposalNumber = 0
+  private(set) var lastDecided: ProposalNumber = 0
   private(set) var bytes = 0
   /// No proposal is sent before this time: the hub has deferred one.
   var sendsFrom: UInt64 = 0
