@@ -39,7 +39,7 @@ struct BindPeer: AsyncParsableCommand {
         69  no hub answers                    it cannot be used
         73  the outbox cannot be used     130 interrupted
 
-      --hub, --timeout, --name, --outbox and --json may also precede the command.
+      --hub, --timeout, --name, --outbox, --keep and --json may also precede the command.
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindpeer 0.1.0, protocol 0",
@@ -50,7 +50,7 @@ struct BindPeer: AsyncParsableCommand {
     ])
 
   private static let words = CommandWords(
-    valued: ["--hub", "--timeout", "--name", "--outbox"], flags: ["--json"],
+    valued: ["--hub", "--timeout", "--name", "--outbox", "--keep"], flags: ["--json"],
     habits: [
       "put": "bindpeer set", "write": "bindpeer set", "pub": "bindpeer set", "publish": "bindpeer set",
       "toggle": "bindpeer set MODEL.FIELD!", "incr": "bindpeer set MODEL.FIELD+=1",

@@ -18,6 +18,10 @@ struct Get: AsyncParsableCommand {
 
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
+    if let keep = common.keep {
+      guard !ephemeral else { throw Failure(.usage, "Ephemeral fields are not kept. Omit --ephemeral, or --keep") }
+      return try KeptReader(common: common, path: keep, isRaw: raw, showsMeta: meta).run(asked)
+    }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)

@@ -19,6 +19,8 @@ extension Hub {
     public var lease: Duration = .seconds(10)
     /// Whether a restarted hub recovers lost commits from its peers.
     public var isRecoveryOn = true
+    /// How long a hub whose store was recreated by `bindhub recover` waits for the replicas of peers, of any epoch.
+    package var recreatedWait: Duration = .zero
     /// Where commits are kept; nil: in memory, as long as the hub runs.
     public var store: HubStore?
     /// The hub's limits, which each welcome reports.

@@ -36,6 +36,8 @@ package struct HubMachineConfiguration: Sendable {
   package var recoveryQuietMilliseconds: UInt64 = 400
   /// The longest time of a recovery.
   package var recoveryMilliseconds: UInt64 = 2_000
+  /// How long a hub whose store was recreated waits for replicas of any epoch, from its start on; 0: it was not.
+  package var recreatedMilliseconds: UInt64 = 0
   /// For this long after an epoch's beginning the hub also asks for replicas no further ahead than those it has.
   package var earlyMilliseconds: UInt64 = 60_000
   /// The most bytes of commits, decided together and each small enough, that are published in one message.

@@ -65,6 +65,7 @@ final class HubLoop {
     settings.durability = store.durability
     settings.endpoints = transport.sockets.endpoints
     settings.recovery = configuration.isRecoveryOn
+    settings.recreatedMilliseconds = configuration.recreatedWait.wholeMilliseconds
     settings.isInsecure = configuration.listen.contains(where: isOpen)
     if settings.isInsecure {
       log.warning("INSECURE: any client on the network may read and write everything, and nothing is encrypted")

@@ -74,6 +74,8 @@ final class PreviousRuns: Sendable {
     for case .settled(let id, _, let outcome) in effects.outcomes {
       successor?.endRestored(RestoredKey(run: run.number, write: id), as: outcome)
     }
+    // The outcomes of an earlier run wait for this run's replicas.
+    if defersOutcomes, !effects.outcomes.isEmpty { successor?.state.withLock { $0.keeper }?.storeSoon() }
     var isStopped = false
     for case .phase(.stopped(let reason)) in effects.events {
       isStopped = true

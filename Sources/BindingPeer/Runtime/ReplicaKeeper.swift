@@ -97,7 +97,8 @@ final class ReplicaKeeper: Sendable {
     if file.wantsRewrite { rewrite() }
     if problem == nil, !hadNothing { schedule.withLock { $0.hasProblem = false } }
     if let problem { return wait(because: problem) }
-    if runtime.state.withLock({ $0.session.isKeepingDue }) { storeSoon() }
+    let isCarrierDue = carrier?.state.withLock { $0.session.hasDeferredOutcomes } ?? false
+    if isCarrierDue || runtime.state.withLock({ $0.session.isKeepingDue }) { storeSoon() }
   }
 
   /// The file cannot be written: it is not tried again at once.

@@ -174,7 +174,7 @@ final class BenchRun: Sendable {
     await away.close(flush: .zero)
     if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }
     ledger.withLock { $0.comeBack(at: BenchRun.now) }
-    let back = try common.makePeer(common.name, outbox: .file(outbox))
+    let back = try common.makePeer(common.name, keeping: .init(outbox: .file(outbox)))
     let shared = try back.model(model)
     let last = ledger.withLock { $0.last }
     for restored in back.restored {

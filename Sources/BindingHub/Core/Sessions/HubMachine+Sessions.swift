@@ -57,7 +57,8 @@ extension HubMachine {
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: capabilities(representing: represented.map { _ in user }))
+      capabilities: capabilities(representing: represented.map { _ in user })
+        + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : []))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
   }
