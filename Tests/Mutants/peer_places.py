@@ -6,6 +6,32 @@ _CORE = "Sources/BindingPeer/Core/"
 
 PLACES = [
     Place(
+        _CORE + "Sync/ReplicaKeeping.swift", "func hideContained", "before",
+        "for (tag, number) in keeping.marks { touch(writes.hide(carriedBy: tag, upTo: number)) }",
+        "if Mutant.isOn(.overlayTwice) { return }",
+    ),
+    Place(
+        _CORE + "Sync/ReplicaKeeping.swift", "func decideWhetherWitness", "before",
+        "guard keeping.isFromFile else { return }",
+        "if Mutant.isOn(.staleWitness) { return }",
+    ),
+    Place(
+        _CORE + "Writes/ModelSync+Outcomes.swift", "func settle", "instead of",
+        "let deferred = context.defersOutcomes && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil",
+        """
+let defers = context.defersOutcomes && !Mutant.isOn(.recordUncontained)
+let deferred = defers && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil
+""",
+    ),
+    Place(
+        _CORE + "Sync/Replica.swift", "func takeUnkept", "instead of",
+        "name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,",
+        """
+name: field.name, value: Mutant.isOn(.keepShown) ? field.shown ?? field.value : field.value, version: field.version,
+origin: field.origin, number: field.number,
+""",
+    ),
+    Place(
         _CORE + "Barriers/AppliedReporter.swift", "func takeReached", "instead of",
         "let version = models[at: index].replica.version",
         """

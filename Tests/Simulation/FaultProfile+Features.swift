@@ -32,6 +32,11 @@ extension FaultProfile {
     if chance.perMille(250) { hasKeys = true }
   }
 
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawKeeping(from chance: inout Chance) {
+    if chance.perMille(600) { keepsReplicas = hasOutboxes }
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

@@ -17,6 +17,8 @@ package struct FaultProfile: Sendable {
   package var peerCrashes = 0
   /// Whether every second peer has an outbox that survives its crash.
   package var hasOutboxes = false
+  /// Whether the peers with an outbox keep replicas in it too.
+  package var keepsReplicas = false
   /// Per thousand steps of an application: it leaves a model and joins it again.
   package var leaves = 0
   /// Per thousand steps: the application joins one more model, which no other peer needs for long, writes to it,

@@ -54,6 +54,7 @@ struct PeerOutbox {
   /// The file, if any, and the run in it that is this session's.
   var book: OutboxBook?
   var bookRun: UInt32 = 0
+  var keeping = PeerKeeping()
   /// Earlier runs that wait to be sent, with this session's ids of their writes, and the peer that sends one now.
   var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
   var carrier: SimulatedPeer?

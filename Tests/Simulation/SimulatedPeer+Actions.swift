@@ -140,6 +140,7 @@ extension SimulatedPeer {
       try reportToSuccessor(PeerEffects())
     }
     if !writes.acknowledged.isEmpty { try invariants.observe(.peerSettled(self)) }
+    if outbox.keeping.choice != nil { keepSoon() }
   }
 
   private func carryOut(_ effects: PeerEffects) throws(Violation) {
@@ -158,6 +159,7 @@ extension SimulatedPeer {
     for report in effects.outcomes {
       switch report {
       case .settled(let id, let model, let outcome):
+        if outbox.keeping.choice != nil { recordAcknowledged(id, outcome) }
         try invariants.observe(.ended(id, model: model, outcome, self))
       case .retryLater(_, _, let code):
         let isTooMany = code == .busy && profile.maxUnacknowledged < 10

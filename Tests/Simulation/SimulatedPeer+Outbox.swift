@@ -13,6 +13,7 @@ extension SimulatedPeer {
   func killWithOutbox() throws(Violation) {
     outbox.carrier?.end()
     outbox.carrier = nil
+    tearKeeping()
     // In a quiet time no peer writes, and a record torn late enough is sent.
     if !isQuiet, chance.perMille(500) { tear() }
     let unacknowledged = writes.unacknowledged.ids
@@ -49,7 +50,9 @@ extension SimulatedPeer {
     outbox.carrier = nil
     guard !outbox.previousRuns.isEmpty else { return }
     let (run, ids) = outbox.previousRuns.removeFirst()
-    let session = Session(resuming: run, seed: chance.next(), now: clock, wall: context.wall)
+    let session = Session(
+      resuming: run, seed: chance.next(), now: clock, wall: context.wall,
+      defersOutcomes: outbox.keeping.choice?.defersOutcomes ?? false)
     // R10: under another identity a proposal that was decided would take effect again.
     guard session.identity.tag == run.identity.tag else {
       throw Violation(.exactlyOnce, "\(self) sends the writes of an earlier run under another identity")
@@ -85,7 +88,8 @@ extension SimulatedPeer {
     for case .settled(let id, let model, let outcome) in effects.outcomes {
       if let mine = outbox.successorIDs[id] { successor.session.carriedEnded(mine, of: model, as: outcome) }
     }
-    if session.unconfirmed == 0, !outbox.isOver {
+    if session.hasDeferredOutcomes { successor.keepSoon() }
+    if session.unconfirmed == 0, !session.hasDeferredOutcomes, !outbox.isOver {
       outbox.isOver = true
       session.bye(now: clock, into: &self.effects)
       try settle()

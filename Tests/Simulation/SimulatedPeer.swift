@@ -40,11 +40,16 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     if profile.writesTooDeep { options.limits.maxHops = 20 }
     options.maxOutboxWrites = profile.maxOutboxWrites
     options.maxBufferedBytes = profile.maxBufferedBytes
-    var session = Session(
-      identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil)
-    var outbox = PeerOutbox()
     var book = book
-    outbox.previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: hub.context.wall)) }
+    let runs = book?.reopen() ?? []
+    let choice =
+      book == nil || !profile.keepsReplicas ? nil : KeepChoice(defersOutcomes: PeerKeeping.defersOutcomes(index))
+    var session = Session(
+      identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil,
+      keeping: choice, stored: choice == nil ? KeptReplicas() : book?.replicas ?? KeptReplicas(), wall: hub.context.wall)
+    var outbox = PeerOutbox()
+    outbox.keeping.choice = choice
+    outbox.previousRuns = runs.map { ($0, session.carry($0, wall: hub.context.wall)) }
     outbox.bookRun = book?.begin(identity) ?? 0
     outbox.book = book
     self.init(

@@ -30,12 +30,14 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var keepingChance = Chance(seed: seed ^ 0x0CEE_95ED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawKeeping(from: &keepingChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -134,6 +136,8 @@ package final class World: SimulationPart {
   private func handle(_ event: PeerEvent, of peer: SimulatedPeer) throws(Violation) {
     switch event {
     case .resume: try peer.resume()
+    case .keep: peer.keep()
+    case .kept: try peer.finishKeeping()
     case .crash: try faults.interrupt(peer, crashes: true)
     case .disconnect: try faults.interrupt(peer, crashes: false)
     case .isolate: try faults.isolate(peer)

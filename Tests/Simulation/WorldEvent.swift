@@ -36,6 +36,9 @@ enum HubEvent {
 /// What is to happen at one process of a peer.
 enum PeerEvent {
   case resume
+  /// It stores what has changed in its replicas, or that is synced.
+  case keep
+  case kept
   case crash
   case disconnect
   /// It is cut off until the hub forgets it.

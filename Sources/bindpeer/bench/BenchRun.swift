@@ -169,7 +169,7 @@ final class BenchRun: Sendable {
     }
     let outbox = folder.appendingPathComponent("outbox").path
     let away = try common.makePeer(
-      common.name, at: HubLocation("ipc://\(folder.path)/nobody"), outbox: .file(outbox))
+      common.name, at: HubLocation("ipc://\(folder.path)/nobody"), keeping: .init(outbox: .file(outbox)))
     let nanoseconds = await offer(try away.model(model), isAway: true)
     await away.close(flush: .zero)
     if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }

@@ -51,7 +51,7 @@ package struct OutboxBook: Sendable {
     guard var content = read else { return nil }
     _ = content.adoptUnproven()
     content.forgetFinished()
-    bytes = content.compacted
+    bytes = content.compacted(with: content.replicas, format: OutboxLog.version)
     return content.unfinished
   }
 
