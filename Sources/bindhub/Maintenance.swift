@@ -138,7 +138,8 @@ struct Recover: ParsableCommand {
     discussion: """
       Stop the hub before this command, and start it afterwards: it begins a later epoch and asks each peer that
       connects for the commits that the store lacks. It waits for peers for the time of --for, and takes old replicas
-      too, which peers have kept in a file; of each model the one with the highest epoch and version. With a backup, the store begins with the backup's content. The
+      too, which peers have kept in a file; of each model the one with the highest epoch and version.
+      With a backup, the store begins with the backup's content. The
       previous file is kept in the same directory, under a name that contains '.before-'. To return to a backup without
       recovering later commits:  bindhub restore BACKUP
       """)
@@ -150,8 +151,10 @@ struct Recover: ParsableCommand {
 
   @Option(
     name: .customLong("log"),
-    help: "Log id to go on with, as 'bindhub status' and 'bindpeer --keep FILE get --json' print it; needed only if no \
-      file of the store contains it.")
+    help: """
+      Log id to go on with, as 'bindhub status' and 'bindpeer --keep FILE get --json' print it; needed only if no file \
+      of the store contains it.
+      """)
   var logID: String?
 
   @Option(name: .customLong("for"), help: "How long the hub waits for peers, such as 10s or 5m; at most 1h.")

@@ -70,7 +70,9 @@ struct OutboxBenchmark: ParsableCommand {
     let model = try peer.model("fields")
     while !model.isCurrent { usleep(100) }
     for part in 0..<10 {
-      let fields = (0..<1_000).map { FieldOperation(.set, "f\(part * 1_000 + $0)", FieldValue(bytes: Array("\($0)".utf8))) }
+      let fields = (0..<1_000).map {
+        FieldOperation(.set, "f\(part * 1_000 + $0)", FieldValue(bytes: Array("\($0)".utf8)))
+      }
       try model.write(Proposal(operations: fields))
       while peer.unconfirmed > 0 { usleep(100) }
     }
@@ -82,7 +84,10 @@ struct OutboxBenchmark: ParsableCommand {
       times.append(Double(now() - begin) / 1_000_000)
       precondition(count == 10_000)
     }
-    print(String(format: "10,000 kept fields are read in %.1f ms (%.1f to %.1f)", median(times), times.min() ?? 0, times.max() ?? 0))
+    print(
+      String(
+        format: "10,000 kept fields are read in %.1f ms (%.1f to %.1f)", median(times), times.min() ?? 0,
+        times.max() ?? 0))
   }
 
   private func report(_ name: String, _ pairs: [(without: Double, with: Double)]) {

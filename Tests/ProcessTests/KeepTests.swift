@@ -101,7 +101,8 @@ struct KeepTests {
     let found = try #require(try JSONSerialization.jsonObject(with: Data(shown.output.utf8)) as? [String: Any])
     let log = try #require(found["log"] as? String)
     func recover(_ arguments: [String]) throws -> (code: Int32?, output: String) {
-      let running = try RunningProcess(Bench.program("bindhub"), ["recover", "--store", store] + arguments, hub: bench.hub)
+      let running = try RunningProcess(
+        Bench.program("bindhub"), ["recover", "--store", store] + arguments, hub: bench.hub)
       return (running.end(), running.output.joined(separator: "\n"))
     }
     #expect(try recover([]).output.contains("bindpeer --keep FILE get"))

@@ -83,7 +83,9 @@ extension SimulatedPeer {
 
   /// A crash may tear what was appended last, unless another entry was synced after it.
   func tearKeeping() {
-    guard let underWay = outbox.keeping.underWay, outbox.book?.count == underWay.end, chance.perMille(500) else { return }
+    guard let underWay = outbox.keeping.underWay, outbox.book?.count == underWay.end, chance.perMille(500) else {
+      return
+    }
     counts[.tornReplica] += 1
     outbox.book?.cut(to: underWay.begin + chance.below(underWay.end - underWay.begin + 1))
   }
@@ -156,8 +158,8 @@ extension SimulatedPeer {
       throw Violation(
         .readYourWrites,
         "\(self) begins with version \(kept.version) of \(modelNames[model]) and shows "
-          + "\(SimulatedField.names[field]) = \(shown.map { "\($0)" } ?? "nothing"), although its former process was told "
-          + "that \(known.value) is version \(known.version)")
+          + "\(SimulatedField.names[field]) = \(shown.map { "\($0)" } ?? "nothing"), although its former process was "
+          + "told that \(known.value) is version \(known.version)")
     }
   }
 }

@@ -46,7 +46,8 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
       book == nil || !profile.keepsReplicas ? nil : KeepChoice(defersOutcomes: PeerKeeping.defersOutcomes(index))
     var session = Session(
       identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil,
-      keeping: choice, stored: choice == nil ? KeptReplicas() : book?.replicas ?? KeptReplicas(), wall: hub.context.wall)
+      keeping: choice, stored: choice == nil ? KeptReplicas() : book?.replicas ?? KeptReplicas(),
+      wall: hub.context.wall)
     var outbox = PeerOutbox()
     outbox.keeping.choice = choice
     outbox.previousRuns = runs.map { ($0, session.carry($0, wall: hub.context.wall)) }

@@ -8,9 +8,9 @@ extension Peer {
   public struct Configuration: Sendable, Hashable {
     /// What is kept beyond the end of the program.
     public var keeping: Keeping
-    /// Where writes without an outcome are kept, alone if this is set. In a file they survive the program: the next peer
-    /// with the same file overlays its models with them again, and sends them first, unchanged. `keeping` keeps the
-    /// values too.
+    /// Where writes without an outcome are kept, alone if this is set. In a file they survive the program: the next
+    /// peer with the same file overlays its models with them again, and sends them first, unchanged. `keeping` keeps
+    /// the values too.
     public var outbox: OutboxStorage {
       get { keeping.outbox }
       set { keeping = Keeping(outbox: newValue) }

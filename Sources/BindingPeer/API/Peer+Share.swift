@@ -28,8 +28,8 @@ extension Peer {
   /// ```
   /// Works with and without a hub. With one, it returns when the model shows the hub's values; without, after
   /// `timeout`, and the model catches up later. A model that was kept on disk (`Peer.Keeping`) is returned immediately
-  /// with the last known values, which are stale until the hub's arrive. The first peer to share a model writes its description and defaults;
-  /// both yield to what exists. A cancelled task stops waiting and gets the model as it is.
+  /// with the last known values, which are stale until the hub's arrive. The first peer to share a model writes its
+  /// description and defaults; both yield to what exists. A cancelled task stops waiting and gets the model as it is.
   /// - Parameters:
   ///   - lane: where observers run: the main queue, a queue of the program, or the thread that delivers (`.direct`,
   ///     for tools).

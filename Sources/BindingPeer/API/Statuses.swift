@@ -161,7 +161,9 @@ enum PeerClock {
   private static let origin = (instant: SuspendingClock.now, milliseconds: PeerRuntime.now + 1)
 
   /// Equal milliseconds give equal instants, a millisecond early at most.
-  static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant { instant(signed: Int64(clamping: milliseconds)) }
+  static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant {
+    instant(signed: Int64(clamping: milliseconds))
+  }
 
   /// The same for a time that may lie before the clock began: values from a file are that old.
   static func instant(signed milliseconds: Int64) -> SuspendingClock.Instant {

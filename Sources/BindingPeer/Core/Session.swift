@@ -35,8 +35,9 @@ package struct Session: Sendable {
   ///   - stored: the replicas that earlier runs have kept, of which the models show those of the last log.
   ///   - wall: the wall time now, milliseconds since 1970.
   package init(
-    identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, keepsOutbox: Bool = false,
-    keeping choice: KeepChoice? = nil, stored: KeptReplicas = KeptReplicas(), wall: UInt64 = 0
+    identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64,
+    keepsOutbox: Bool = false, keeping choice: KeepChoice? = nil, stored: KeptReplicas = KeptReplicas(),
+    wall: UInt64 = 0
   ) {
     context = SessionContext(
       identity: identity, options: options, isResumed: false, keepsOutbox: keepsOutbox,

@@ -16,7 +16,9 @@ extension OutboxFile {
   /// - Returns: why it is not in the file; nil if it is. Then nothing of it is.
   func keep(_ batch: KeepBatch, _ entries: [(run: UInt32, entry: JournalEntry)]) -> String? {
     var writer = WireWriter(reserving: 4_096)
-    for (log, model) in batch.dropped { OutboxLog.append(.init(run: 0, content: .dropped(log: log, model: model)), to: &writer) }
+    for (log, model) in batch.dropped {
+      OutboxLog.append(.init(run: 0, content: .dropped(log: log, model: model)), to: &writer)
+    }
     for record in batch.records { OutboxLog.append(.init(run: 0, content: .replica(record)), to: &writer) }
     for (run, entry) in entries { OutboxLog.append(.init(run: run, content: .entry(entry)), to: &writer) }
     let result: (problem: String?, descriptor: Int32, size: Int) = disk.withLock { disk in
@@ -43,7 +45,9 @@ extension OutboxFile {
   private func appendWhole(_ bytes: [UInt8], _ disk: inout Disk) -> String? {
     var written = 0
     while written < bytes.count {
-      let count = bytes.withUnsafeBytes { system.write(disk.descriptor, UnsafeRawBufferPointer(rebasing: $0[written...])) }
+      let count = bytes.withUnsafeBytes {
+        system.write(disk.descriptor, UnsafeRawBufferPointer(rebasing: $0[written...]))
+      }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
         let problem = OutboxFile.lastProblem

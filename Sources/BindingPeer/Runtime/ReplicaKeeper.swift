@@ -129,7 +129,9 @@ final class ReplicaKeeper: Sendable {
     var dropped: [(log: LogID, model: String)] = []
     let (entries, run) = carrier.state.withLock { state in
       let entries = state.session.takeDeferredOutcomes { model, outcome in
-        let (isContained, isJoined) = runtime.state.withLock { ($0.session.contains(model, outcome), $0.session.knows(model)) }
+        let (isContained, isJoined) = runtime.state.withLock {
+          ($0.session.contains(model, outcome), $0.session.knows(model))
+        }
         if !isJoined, case .committed(_, let version) = outcome, let log = kept.lastLog,
           let replica = kept[log, model], replica.version < version
         {

@@ -53,7 +53,9 @@ final class RecordedDisk: Sendable {
   }
 
   /// The file as it may be left after so many changes.
-  static func image(of changes: ArraySlice<Change>, beginning file: UInt64, _ random: inout SeededGenerator) -> [UInt8] {
+  static func image(
+    of changes: ArraySlice<Change>, beginning file: UInt64, _ random: inout SeededGenerator
+  ) -> [UInt8] {
     let perMille = [0, 250, 500, 900, 1_000].randomElement(using: &random) ?? 0
     var synced: [UInt64: [UInt8]] = [:]
     var waiting: [UInt64: [(offset: Int, bytes: [UInt8])]] = [:]
@@ -62,7 +64,9 @@ final class RecordedDisk: Sendable {
       switch change {
       case .write(let file, let offset, let bytes): waiting[file, default: []].append((offset, bytes))
       case .sync(let file):
-        for (offset, bytes) in waiting.removeValue(forKey: file) ?? [] { put(bytes[...], at: offset, &synced[file, default: []]) }
+        for (offset, bytes) in waiting.removeValue(forKey: file) ?? [] {
+          put(bytes[...], at: offset, &synced[file, default: []])
+        }
       case .rename(let file):
         name = file
         possible.append(file)

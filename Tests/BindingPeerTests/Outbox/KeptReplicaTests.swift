@@ -134,7 +134,8 @@ struct KeptReplicaTests {
     func read(_ bytes: [UInt8], isShared: Bool = false) throws -> OutboxLog.Reading {
       try bytes.withUnsafeBytes { try OutboxLog.read($0, isShared: isShared) }
     }
-    let (first, second) = (OutboxRecord.Content.replica(record(5, ["a": "1"])), OutboxRecord.Content.replica(record(6, base: 5)))
+    let first = OutboxRecord.Content.replica(record(5, ["a": "1"]))
+    let second = OutboxRecord.Content.replica(record(6, base: 5))
     let (one, two) = (file([first]).count, file([first, second]).count)
     var unsynced = file([first, second, .synced(offset: UInt64(one)), .replica(record(7, base: 6))])
     unsynced[one + 20] ^= 1

@@ -139,7 +139,9 @@ struct SentStateOracle: Invariant, SimulationPart {
 
   /// A replica from disk counts for the hub only if it was current in the hub's last epoch.
   private func checkWitness(_ frame: [UInt8], of peer: SimulatedPeer) throws(Violation) {
-    guard case (_, .join(let joins))? = try? PeerMessage.decode(frame), let epoch = peer.read({ $0.epoch }) else { return }
+    guard case (_, .join(let joins))? = try? PeerMessage.decode(frame), let epoch = peer.read({ $0.epoch }) else {
+      return
+    }
     for join in joins where join.form == .model && peer.read({ $0.isFromFile(join.name) }) {
       let kept = peer.read { $0.version(of: join.name) }
       let isOfLastEpoch = kept.epoch == epoch || kept.epoch >> 32 + 1 == epoch >> 32

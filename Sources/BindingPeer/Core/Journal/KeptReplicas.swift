@@ -27,7 +27,8 @@ package struct KeptReplica: Sendable, Equatable {
     (epoch, version, time) = (record.epoch, record.version, record.time)
     marks = Dictionary(record.marks.map { ($0.tag, $0.number) }, uniquingKeysWith: max)
     for field in record.fields {
-      let old = field.version == 0 ? fields.removeValue(forKey: field.name) : fields.updateValue(field, forKey: field.name)
+      let isGone = field.version == 0
+      let old = isGone ? fields.removeValue(forKey: field.name) : fields.updateValue(field, forKey: field.name)
       if let old { bytes -= KeptReplica.bytes(of: old) }
       if field.version > 0 { bytes += KeptReplica.bytes(of: field) }
     }
@@ -117,7 +118,8 @@ package struct KeptReplicas: Sendable, Equatable {
 
   /// Appends the shortest records with the same content, those of the last log at the end.
   func append(to writer: inout WireWriter) {
-    for (log, models) in byLog.sorted(by: { ($0.key == lastLog ? 1 : 0, $0.key) < ($1.key == lastLog ? 1 : 0, $1.key) }) {
+    let logs = byLog.sorted { ($0.key == lastLog ? 1 : 0, $0.key) < ($1.key == lastLog ? 1 : 0, $1.key) }
+    for (log, models) in logs {
       for (model, replica) in models.sorted(by: { $0.key < $1.key }) {
         OutboxLog.append(OutboxRecord(run: 0, content: .replica(replica.record(of: model, in: log))), to: &writer)
       }

@@ -153,6 +153,7 @@ extension Session {
       models[at: index].keeping.isOn
     else { return true }
     let replica = models[at: index].replica
-    return epoch == replica.epoch ? version <= replica.version && !models[at: index].join.startsOver : epoch < replica.epoch
+    guard epoch == replica.epoch else { return epoch < replica.epoch }
+    return version <= replica.version && !models[at: index].join.startsOver
   }
 }
