@@ -59,7 +59,7 @@ extension SimulatedPeer {
         }
         return session.contains(model, outcome)
       }
-      entries += own.map { (carrier.outbox.bookRun, $0) }
+      entries += own.map { (run: carrier.outbox.bookRun, entry: $0) }
     }
     if chance.perMille(100) { outbox.keeping.earlier = book.replicas }
     counts[.keptReplica] += UInt64(batch.records.count)

@@ -181,6 +181,10 @@ public final class Peer: Sendable {
   public func close(flush: Duration = .seconds(2)) async -> [String] {
     let begin = PeerRuntime.now
     let limit = UInt64(clamping: flush.wholeMilliseconds)
+    if runtime.state.withLock({ $0.keeper != nil && $0.isSettled }) {
+      // An outcome may be a moment ahead of its commit, which the file would lack.
+      _ = await runtime.wait(timeout: .milliseconds(500)) { !$0.session.awaitsKeptCommits }
+    }
     var left: [String]?
     while left == nil {
       let passed = PeerRuntime.now - begin

@@ -55,8 +55,8 @@ extension OutboxError: CustomStringConvertible {
       "\(path) contains secrets, and other users can read it. Restrict it:  chmod 600 \(path)"
     case .notAnOutbox(let path): "\(path) is not an outbox. Choose another file, or a new one."
     case .newerVersion(let path, let found, let known):
-      "\(path) has format \(found); this version reads formats up to \(known). Use the version that wrote it, or a newer "
-        + "one."
+      "\(path) has format \(found); this version reads formats up to \(known). Use the version that wrote it, or a "
+        + "newer one."
     case .damaged(let path, let offset):
       "\(path) is damaged at byte \(offset), before its end. Restore it from a copy, or move it away; its writes are "
         + "then not sent."

@@ -186,8 +186,9 @@ struct ModelSync: Sendable {
       if otherLogs.count >= 4, let least = otherLogs.keys.min() { otherLogs[least] = nil }
       otherLogs[old] = replica
     }
-    replica.become(otherLogs.removeValue(forKey: new) ?? Replica())
-    keeping.changeLog()
+    let known = otherLogs.removeValue(forKey: new)
+    replica.become(known ?? Replica())
+    keeping.changeLog(isKnown: known != nil)
     join.startsOver = false
     update.record(.detached)
   }

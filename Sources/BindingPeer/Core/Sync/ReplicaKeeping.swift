@@ -48,10 +48,12 @@ struct ReplicaKeeping: Sendable {
     self.isInFile = isInFile
   }
 
-  mutating func changeLog() {
-    startOver(isInFile: false)
+  /// Another log is followed.
+  /// - Parameter isKnown: the model has a replica of that log, which may be from the file.
+  mutating func changeLog(isKnown: Bool) {
+    startOver(isInFile: isKnown)
     marks.removeAll()
-    isFromFile = false
+    isFromFile = isOn && isKnown
   }
 
   mutating func becomeCurrent() { isFromFile = false }

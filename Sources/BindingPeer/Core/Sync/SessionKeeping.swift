@@ -143,6 +143,11 @@ extension Session {
   /// Stops keeping a model: it is too large.
   package mutating func stopKeeping(_ model: String) { models[model]?.keeping.stop() }
 
+  /// Whether commits of acknowledged writes are on their way to a replica that is kept.
+  package var awaitsKeptCommits: Bool {
+    phase == .live && models.indices.contains { models[at: $0].keeping.isOn && models[at: $0].writes.awaitsCommits }
+  }
+
   /// Whether outcomes have arrived that the keep file lacks.
   package var hasDeferredOutcomes: Bool { !context.outcomes.deferred.isEmpty }
 

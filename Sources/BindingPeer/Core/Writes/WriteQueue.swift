@@ -42,6 +42,8 @@ struct WriteQueue: Sendable {
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
+  /// Whether the commit of an acknowledged write has not arrived.
+  var awaitsCommits: Bool { !arriving.isEmpty }
   /// The number of this run's writes without an outcome.
   var unacknowledged: Int { unacknowledgedCount - carried.count }
   var inFlight: Int { byNumber.count }
