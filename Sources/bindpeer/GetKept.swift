@@ -18,8 +18,8 @@ struct KeptReader {
       let models = kept.models.filter { address.isPrefix ? $0.hasPrefix(address.model) : $0 == address.model }
       for id in models {
         let model = kept[id]
-        let fields = model.fields.filter {
-          address.field.map { asked in $0.name == asked } ?? !$0.name.hasPrefix("@")
+        let fields = model.fields.filter { field in
+          address.field.map { $0 == field.name } ?? !field.name.hasPrefix("@")
         }
         if fields.isEmpty, let field = address.field {
           Terminal.complain("\(path) has no field \(field) of \(id).")

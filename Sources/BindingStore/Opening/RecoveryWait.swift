@@ -1,3 +1,4 @@
+package import BindingHub
 import Foundation
 
 /// How long the first hub that serves a recreated store waits for the replicas of peers: a small file beside the store

@@ -28,6 +28,13 @@ package struct KeepBatch: Sendable {
   /// The outcomes of writes to record.
   package var entries: [JournalEntry] = []
 
+  /// Makes a batch, by default with nothing to store.
+  package init(
+    records: [ReplicaRecord] = [], dropped: [(log: LogID, model: String)] = [], entries: [JournalEntry] = []
+  ) {
+    (self.records, self.dropped, self.entries) = (records, dropped, entries)
+  }
+
   /// Whether there is nothing to store.
   package var isEmpty: Bool { records.isEmpty && dropped.isEmpty && entries.isEmpty }
 }
