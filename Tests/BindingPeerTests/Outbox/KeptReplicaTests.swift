@@ -10,7 +10,7 @@ func record(
 ) -> ReplicaRecord {
   ReplicaRecord(
     log: log, model: model, epoch: epoch, version: version, base: base ?? 0, isWhole: base == nil, isComplete: true,
-    time: time, marks: marks,
+    time: time, marks: marks, seen: [],
     fields: fields.sorted { $0.key < $1.key }.map { name, value in
       CommittedField(
         name: name, value: value.map(json), version: value == "gone" ? 0 : version, origin: PeerBench.other, number: 3,
@@ -27,6 +27,7 @@ struct KeptReplicaTests {
   @Test("a record survives encoding, with users, deletions and marks")
   func roundTrip() throws {
     var whole = record(9, marks: [SeenNumber(tag: Tag(rawValue: 7), number: 4)], ["level": "0.8", "on": nil])
+    whole.seen = [SeenNumber(tag: Tag(rawValue: 8), number: 5)]
     whole.fields[0].origin = Origin(tag: Tag(rawValue: 9), name: "kitchen", user: "anna")
     for content in [
       OutboxRecord.Content.replica(whole), .replica(record(10, base: 9)), .dropped(log: 3, model: "shop/kiosk-3"),

@@ -8,6 +8,8 @@ package struct KeptReplica: Sendable, Equatable {
   package private(set) var time: UInt64 = 0
   /// By identity of this program's runs: the highest number that the values contain, or know to be decided.
   package private(set) var marks: [Tag: ProposalNumber] = [:]
+  /// The highest number of each writer whose commits were seen.
+  private(set) var seen: [Tag: ProposalNumber] = [:]
   package private(set) var fields: [String: CommittedField] = [:]
   /// Bytes of the names and values.
   package private(set) var bytes = 0
@@ -18,6 +20,7 @@ package struct KeptReplica: Sendable, Equatable {
   /// - Returns: false if the record does not follow this state.
   mutating func apply(_ record: ReplicaRecord) -> Bool {
     if record.isWhole {
+      seen.removeAll()
       fields.removeAll(keepingCapacity: true)
       fields.reserveCapacity(record.fields.count)
       bytes = 0
@@ -26,6 +29,9 @@ package struct KeptReplica: Sendable, Equatable {
     }
     (epoch, version, time) = (record.epoch, record.version, record.time)
     marks = Dictionary(record.marks.map { ($0.tag, $0.number) }, uniquingKeysWith: max)
+    // Past the limit the earlier writers are forgotten: their writes have most likely had their outcomes.
+    if seen.count + record.seen.count > SeenNumber.maxCount { seen.removeAll() }
+    for other in record.seen { seen[other.tag] = max(other.number, seen[other.tag] ?? 0) }
     for field in record.fields {
       let isGone = field.version == 0
       let old = isGone ? fields.removeValue(forKey: field.name) : fields.updateValue(field, forKey: field.name)
@@ -39,11 +45,15 @@ package struct KeptReplica: Sendable, Equatable {
     fieldBytes + field.name.utf8.count + (field.value?.bytes.count ?? 0)
   }
 
+  private static func sorted(_ numbers: [Tag: ProposalNumber]) -> [SeenNumber] {
+    numbers.sorted { $0.key.rawValue < $1.key.rawValue }.map { SeenNumber(tag: $0.key, number: $0.value) }
+  }
+
   /// The whole replica as one record.
   func record(of model: String, in log: LogID) -> ReplicaRecord {
     ReplicaRecord(
       log: log, model: model, epoch: epoch, version: version, base: 0, isWhole: true, isComplete: false, time: time,
-      marks: marks.sorted { $0.key.rawValue < $1.key.rawValue }.map { SeenNumber(tag: $0.key, number: $0.value) },
+      marks: KeptReplica.sorted(marks), seen: KeptReplica.sorted(seen),
       fields: fields.values.sorted { $0.name < $1.name })
   }
 }

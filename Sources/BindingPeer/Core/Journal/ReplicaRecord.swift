@@ -18,6 +18,8 @@ package struct ReplicaRecord: Sendable, Equatable {
   package var time: UInt64
   /// By identity of this program's runs: the highest number that the values contain, or know to be decided.
   package var marks: [SeenNumber]
+  /// The highest numbers of the writers whose commits were seen since the record before, for a hub that has lost them.
+  package var seen: [SeenNumber]
   /// The changed fields. One of version 0 was removed.
   package var fields: [CommittedField]
 
@@ -38,6 +40,7 @@ extension ReplicaRecord: WireContent {
     time = try reader.u64("time")
     model = try reader.text8("model")
     marks = try reader.elements(try reader.count16("marks", minimum: 12))
+    seen = try reader.elements(try reader.count16("seen", minimum: 12))
     let origins: [KeptOrigin] = try reader.elements(try reader.count16("origins", minimum: 10))
     let count = try reader.count32("fields", minimum: 24)
     fields = []
@@ -66,6 +69,8 @@ extension ReplicaRecord: WireContent {
     writer.text8(model)
     writer.count16(min(marks.count, ReplicaRecord.maxMarks))
     writer.elements(Array(marks.prefix(ReplicaRecord.maxMarks)))
+    writer.count16(min(seen.count, SeenNumber.maxCount))
+    writer.elements(Array(seen.prefix(SeenNumber.maxCount)))
     var origins: [KeptOrigin] = []
     var indices: [Origin: UInt16] = [:]
     let indexOfField = fields.map { field -> UInt16 in

@@ -236,7 +236,7 @@ extension ModelSync {
   mutating func recordNumber(
     _ number: ProposalNumber, of tag: Tag, at version: Version, _ epoch: Epoch, _ context: inout SessionContext
   ) {
-    replica.seen.record(tag, number)
+    replica.see(tag, number)
     if tag == context.identity.tag {
       if let id = writes.id(of: number), writes.isUnacknowledged(id) {
         settle(id, as: .committed(epoch: epoch, version: version), &context)

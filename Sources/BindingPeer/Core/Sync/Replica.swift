@@ -45,6 +45,7 @@ struct Replica: Sendable {
   /// Whether the changed fields are gathered for a keep file, and those since the last record in it.
   var keepsChanges = false
   private var unkept: [Int] = []
+  private var unkeptSeen = SeenNumbers()
 
   /// The number of field ids that are known.
   var namesKnown: Int { indexByID.count }
@@ -154,6 +155,18 @@ struct Replica: Sendable {
   mutating func reach(_ version: Version, epoch: Epoch) {
     self.version = version
     self.epoch = epoch
+  }
+
+  /// A commit of this writer was seen, with this number.
+  mutating func see(_ tag: Tag, _ number: ProposalNumber) {
+    seen.record(tag, number)
+    if keepsChanges { unkeptSeen.record(tag, number) }
+  }
+
+  /// The numbers seen since the last call, or the latest of all.
+  mutating func takeUnkeptSeen(all: Bool) -> [SeenNumber] {
+    defer { unkeptSeen = SeenNumbers() }
+    return all ? seen.latest() : unkeptSeen.latest()
   }
 
   /// Whether fields have changed that the keep file lacks.

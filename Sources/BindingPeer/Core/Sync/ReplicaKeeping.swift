@@ -89,7 +89,7 @@ struct ReplicaKeeping: Sendable {
 }
 
 extension Replica {
-  /// A replica as a keep file holds it. Whose commits were seen is known only of the present values.
+  /// A replica as a keep file holds it.
   init(_ kept: KeptReplica) {
     self.init()
     reserve(names: kept.fields.count)
@@ -99,6 +99,7 @@ extension Replica {
         time: field.time)
       seen.record(field.origin.tag, field.number)
     }
+    for (tag, number) in kept.seen { seen.record(tag, number) }
     reach(kept.version, epoch: kept.epoch)
   }
 }
@@ -126,6 +127,7 @@ extension ModelSync {
       isWhole: keeping.base == nil, isComplete: isComplete,
       time: isComplete ? wall : UInt64(max(Int64(clamping: wall) - age, 0)),
       marks: marks.sorted { $0.tag.rawValue < $1.tag.rawValue },
+      seen: replica.takeUnkeptSeen(all: keeping.base == nil),
       fields: replica.takeUnkept(all: keeping.base == nil))
     keeping.record(record, ownMark: writes.lastDecided)
     return record
