@@ -101,7 +101,7 @@ struct Set: AsyncParsableCommand {
       .timedOut,
       """
       No hub answers. Stored in \(path): \(left.joined(separator: ", ")).
-      The next bindpeer with --outbox \(path) sends these writes.
+      The next bindpeer with \(common.keep == nil ? "--outbox" : "--keep") \(path) sends these writes.
       """)
   }
 

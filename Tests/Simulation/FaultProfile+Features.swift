@@ -34,7 +34,10 @@ extension FaultProfile {
 
   /// - Parameter chance: a stream of its own, too.
   mutating func drawKeeping(from chance: inout Chance) {
-    if chance.perMille(600) { keepsReplicas = hasOutboxes }
+    guard hasOutboxes, chance.perMille(600) else { return }
+    keepsReplicas = true
+    // What is on disk matters only where processes end.
+    peerCrashes = max(peerCrashes, 30)
   }
 
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how

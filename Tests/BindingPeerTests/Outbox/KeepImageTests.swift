@@ -188,7 +188,7 @@ struct KeepImageTests {
   }
 
   @Test("no image shows a value that was not committed or written, nor with .disk one older than acknowledged")
-  func images() throws {
+  func everyImage() throws {
     var random = SeededGenerator(seed: 20_261_125)
     var (older, refused, lacking) = (0, 0, 0)
     let recordings = try (0..<10 as Range<UInt64>).map { try recording($0, $0 < 7 ? .disk : .process) }
