@@ -63,7 +63,8 @@ struct KeepFileTests {
       atPath: folder.path("newer"), contents: Data(newer), attributes: [.posixPermissions: 0o600])
     let error = #expect(throws: OutboxError.self) { try open("newer") }
     #expect(error == .newerVersion(path: folder.path("newer"), found: 3, known: 2))
-    #expect(error?.description.contains("Use the version that wrote it") == true && (try data("newer")) == newer)
+    #expect(error?.description.contains("Use the version that wrote it") == true)
+    #expect(try data("newer") == newer)
   }
 
   @Test("a second writer is refused with the first one's process by number and name; readers are not")
@@ -121,7 +122,8 @@ struct KeepFileTests {
     chmod(folder.path("keep"), 0o600)
     let file = try open()
     #expect(file.takeReplicas()[1, "lamp"]?.version == 5 && file.tornBytes == bytes.count - end)
-    #expect(file.tornCopy == folder.path("keep") + ".torn" && (try data("keep.torn")) == bytes)
+    #expect(file.tornCopy == folder.path("keep") + ".torn")
+    #expect(try data("keep.torn") == bytes)
   }
 
   @Test("a file is rewritten while others append to it, and nothing is lost")
@@ -173,7 +175,8 @@ struct KeepFileTests {
     let large = "\"\(String(repeating: "x", count: 20_000))\""
     let size = file.size
     #expect(file.keep(KeepBatch(records: [record(5, ["text": large])]), [])?.contains("space") == true)
-    #expect(file.size == size && (try data().count) == size)
+    #expect(file.size == size)
+    #expect(try data().count == size)
     room.withLock { $0 = 100_000 }
     #expect(file.append([written(2)], of: run) == nil)
     #expect(file.keep(KeepBatch(records: [record(5, ["text": large])]), []) == nil)
