@@ -14,7 +14,8 @@ final class RecordedDisk: Sendable {
     case rename(file: UInt64)
     case syncNames
   }
-  private let changes = Protected<(list: [Change], ends: [UInt64: Int])>(([], [:]))
+  /// The changes, and the number of each file by that of its inode, which the system uses again.
+  private let changes = Protected<(list: [Change], files: [UInt64: UInt64])>(([], [:]))
 
   var count: Int { changes.withLock { $0.list.count } }
   var all: [Change] { changes.withLock { $0.list } }
@@ -23,33 +24,33 @@ final class RecordedDisk: Sendable {
   var system: OutboxFile.System {
     OutboxFile.System(
       write: { [self] descriptor, bytes in
-        let file = RecordedDisk.file(descriptor).number
+        let (inode, size, _) = RecordedDisk.file(descriptor)
         let count = Foundation.write(descriptor, bytes.baseAddress, bytes.count)
         changes.withLock { changes in
-          let offset = changes.ends[file] ?? 0
-          changes.ends[file] = offset + max(count, 0)
-          changes.list.append(.write(file: file, offset: offset, Array(bytes.prefix(max(count, 0)))))
+          if size == 0 { changes.files[inode] = UInt64(changes.list.count + 1) }
+          changes.list.append(
+            .write(file: changes.files[inode] ?? 0, offset: size, Array(bytes.prefix(max(count, 0)))))
         }
         return count
       },
       sync: { [self] descriptor in
-        let (file, isFolder) = RecordedDisk.file(descriptor)
-        changes.withLock { $0.list.append(isFolder ? .syncNames : .sync(file: file)) }
+        let (inode, _, isFolder) = RecordedDisk.file(descriptor)
+        changes.withLock { $0.list.append(isFolder ? .syncNames : .sync(file: $0.files[inode] ?? 0)) }
         return 0
       },
       rename: { [self] old, new in
         let descriptor = Foundation.open(old, O_RDONLY)
-        let file = RecordedDisk.file(descriptor).number
+        let inode = RecordedDisk.file(descriptor).inode
         Foundation.close(descriptor)
-        changes.withLock { $0.list.append(.rename(file: file)) }
+        changes.withLock { $0.list.append(.rename(file: $0.files[inode] ?? 0)) }
         return Foundation.rename(old, new)
       })
   }
 
-  private static func file(_ descriptor: Int32) -> (number: UInt64, isFolder: Bool) {
+  private static func file(_ descriptor: Int32) -> (inode: UInt64, size: Int, isFolder: Bool) {
     var status = stat()
     _ = fstat(descriptor, &status)
-    return (UInt64(status.st_ino), status.st_mode & S_IFMT == S_IFDIR)
+    return (UInt64(status.st_ino), Int(status.st_size), status.st_mode & S_IFMT == S_IFDIR)
   }
 
   /// The file as it may be left after so many changes.
