@@ -52,13 +52,14 @@ extension SimulatedPeer {
     if let carrier {
       let kept = book.replicas
       let own = carrier.session.takeDeferredOutcomes { model, outcome in
-        if !session.knows(model), case .committed(_, let version) = outcome, let log = kept.lastLog,
+        if !session.follows(model), case .committed(_, let version) = outcome, let log = kept.lastLog,
           let replica = kept[log, model], replica.version < version
         {
           batch.dropped.append((log, model))
         }
         return session.contains(model, outcome)
       }
+      for (_, model) in batch.dropped { session.keepAnew(model) }
       entries += own.map { (run: carrier.outbox.bookRun, entry: $0) }
     }
     if chance.perMille(100) { outbox.keeping.earlier = book.replicas }

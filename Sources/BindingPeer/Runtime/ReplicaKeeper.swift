@@ -120,8 +120,8 @@ final class ReplicaKeeper: Sendable {
   }
 
   /// The outcomes of an earlier run's writes, which another session has received: they wait for this peer's replicas.
-  /// A replica of a model that this peer has not joined will never contain them: it is dropped, rather than shown older
-  /// than what was acknowledged.
+  /// A replica of a model that this peer does not follow will never contain them: it is dropped, rather than shown
+  /// older than what was acknowledged.
   private func take(
     from carrier: PeerRuntime, of runtime: PeerRuntime, _ batch: inout KeepBatch
   ) -> [(run: UInt32, entry: JournalEntry)] {
@@ -129,10 +129,10 @@ final class ReplicaKeeper: Sendable {
     var dropped: [(log: LogID, model: String)] = []
     let (entries, run) = carrier.state.withLock { state in
       let entries = state.session.takeDeferredOutcomes { model, outcome in
-        let (isContained, isJoined) = runtime.state.withLock {
-          ($0.session.contains(model, outcome), $0.session.knows(model))
+        let (isContained, isFollowed) = runtime.state.withLock {
+          ($0.session.contains(model, outcome), $0.session.follows(model))
         }
-        if !isJoined, case .committed(_, let version) = outcome, let log = kept.lastLog,
+        if !isFollowed, case .committed(_, let version) = outcome, let log = kept.lastLog,
           let replica = kept[log, model], replica.version < version
         {
           dropped.append((log, model))
@@ -142,6 +142,9 @@ final class ReplicaKeeper: Sendable {
       return (entries, state.outbox?.run ?? 0)
     }
     batch.dropped += dropped
+    if !dropped.isEmpty {
+      runtime.state.withLock { [dropped] state in for (_, model) in dropped { state.session.keepAnew(model) } }
+    }
     return entries.map { (run, $0) }
   }
 

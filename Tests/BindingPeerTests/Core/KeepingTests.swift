@@ -214,6 +214,19 @@ struct KeepingTests {
     #expect(take(&bench).entries == [.decided(id, .committed)])
   }
 
+  @Test("an outcome of a model that the hub refuses to let this peer join waits for no replica")
+  func refused() {
+    var bench = keeping(defers: true)
+    bench.join()
+    bench.open()
+    bench.welcome()
+    let outcome = Outcome.committed(epoch: 100, version: 6)
+    #expect(!bench.session.contains("lamp", outcome) && bench.session.follows("lamp"))
+    #expect(bench.session.contains("desk", outcome) && !bench.session.follows("desk"))
+    bench.hub(.error(ErrorMessage(session: bench.sessionID, code: .notPermitted, isFatal: false, text: "lamp: no")))
+    #expect(bench.session.contains("lamp", outcome) && !bench.session.follows("lamp"))
+  }
+
   @Test("a model that is left is stored once more, and begins anew when it is joined again")
   func left() {
     var bench = keeping()

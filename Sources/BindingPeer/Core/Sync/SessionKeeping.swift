@@ -158,11 +158,17 @@ extension Session {
   /// Whether outcomes have arrived that the keep file lacks.
   package var hasDeferredOutcomes: Bool { !context.outcomes.deferred.isEmpty }
 
-  /// Whether a model's replica contains what an outcome says, or will never: the model is not kept, or its epoch is
-  /// over.
+  /// Whether a model's replica is followed, or will be: it is joined, and the hub does not refuse that.
+  package func follows(_ model: String) -> Bool { models[model].map { $0.join.refusal == nil } ?? false }
+
+  /// The file's replica of a model was dropped: the next record of it is whole.
+  package mutating func keepAnew(_ model: String) { models[model]?.keeping.startOver(isInFile: false) }
+
+  /// Whether a model's replica contains what an outcome says, or will never: the model is not kept, the hub refuses the
+  /// join, or the epoch is over.
   package func contains(_ model: String, _ outcome: Outcome) -> Bool {
     guard case .committed(let epoch, let version) = outcome, let index = models.index(of: model),
-      models[at: index].keeping.isOn
+      models[at: index].keeping.isOn, models[at: index].join.refusal == nil
     else { return true }
     let replica = models[at: index].replica
     guard epoch == replica.epoch else { return epoch < replica.epoch }
