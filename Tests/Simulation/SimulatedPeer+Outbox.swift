@@ -29,11 +29,12 @@ extension SimulatedPeer {
 
   /// Makes one more write, whose record the crash cuts off at a random byte before any of it is sent.
   private func tear() {
+    let field = chance.below(SimulatedField.plain)
     let proposal = Proposal(operations: [
-      FieldOperation(
-        .set, SimulatedField.names[chance.below(SimulatedField.plain)],
-        FieldValue(bytes: Array("\"\(self).t\(now)\"".utf8)))
+      FieldOperation(.set, SimulatedField.names[field], FieldValue(bytes: Array("\"\(self).t\(now)\"".utf8)))
     ])
+    // Where its record is whole, it shows over what the application wrote before.
+    writes.lastPlain[0][field] = nil
     var effects = PeerEffects()
     guard (try? session.write(proposal, to: modelNames[0], now: clock, into: &effects)) != nil else { return }
     session.finishDrain(now: clock, into: &effects)
