@@ -203,7 +203,8 @@ let package = Package(
     .testTarget(
       name: "ProcessTests",
       dependencies: [
-        "BindbusTesting", "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+        "BindbusTesting", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
   ]

@@ -104,4 +104,10 @@ MUTANTS = {
     "keepLimits": "§15.7 a name that is there keeps the limits of before",
     "waitWithoutRight": "§15.4 writes to a model that may not be read wait for ever",
     "refuseSent": "§15.4 a write that was sent ends as refused when the right to read ends",
+    "undoUnconditionally": "Undo: a step is taken back although others changed its field meanwhile",
+    "undoToWhatWasSeen": "Undo: what its writer saw is restored, not what was committed just before",
+    "keepRedo": "Undo: a new write does not empty the redo stack",
+    "undoOverEpoch": "Undo: a step is kept over a change of epoch although its field has another value",
+    "undoFoldedAsSeen": "Undo: what stood before a folded commit is taken to be what its writer saw",
+    "undoAcrossOthers": "Undo: what others wrote between two writes of one step is taken back too",
 }

@@ -201,4 +201,34 @@ if Mutant.isOn(.trustStaleMerge) {
         "catchup.removeAll()",
         "if Mutant.isOn(.keepUnread) { return }",
     ),
+    Place(
+        _CORE + "Undo/UndoBook+Restoring.swift", "func finalize", "before",
+        "if let failure = obstacle(to: step, in: replica, isPending: { _ in false }, isOwn: isOwn) { return failure }",
+        "if Mutant.isOn(.undoUnconditionally) { return nil }",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func commit", "instead of",
+        "(before, beforeAt, isBeforeKnown) = (value, point, true)",
+        "(before, beforeAt, isBeforeKnown) = (Mutant.isOn(.undoToWhatWasSeen) ? before : value, point, true)",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func record", "instead of",
+        "removeRedo()",
+        "if !Mutant.isOn(.keepRedo) { removeRedo() }",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Restoring.swift", "func rebase", "instead of",
+        "if last.left != UndoField.Left(present?.value) {",
+        "if last.left != UndoField.Left(present?.value), !Mutant.isOn(.undoOverEpoch) {",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func fold", "instead of",
+        "(beforeAt, isBeforeKnown) = (nil, false)",
+        "(beforeAt, isBeforeKnown) = (nil, Mutant.isOn(.undoFoldedAsSeen))",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func commit", "instead of",
+        "let follows = at == point",
+        "let follows = at == point || Mutant.isOn(.undoAcrossOthers)",
+    ),
 ]

@@ -106,6 +106,8 @@ package struct FaultProfile: Sendable {
   package var hasRights = false
   /// Whether some of them may write only little.
   package var hasLimits = false
+  /// Whether peers write, undo and redo in a model of their own.
+  package var hasUndo = false
   /// Whether the hub tells its keys, which change in flight.
   package var hasKeys = false
 

@@ -61,6 +61,8 @@ final class Invariants {
   let sessions: SessionOracle
   /// The truth about the first model's ephemeral model, if any peer joins it.
   let ephemeral: EphemeralOracle?
+  /// The truth about the model in which peers undo, if they do.
+  let undo: UndoOracle?
   @exclusivity(unchecked) private var all: [any Invariant]
 
   init(_ context: SimulationContext) {
@@ -75,6 +77,8 @@ final class Invariants {
         ApprovalOracle(
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
+    undo = context.profile.hasUndo ? UndoOracle() : nil
+    if let undo { all.append(undo) }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }

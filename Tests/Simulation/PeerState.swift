@@ -60,6 +60,8 @@ struct PeerOutbox {
   /// For a peer that sends an earlier run: its successor, and the successor's id of each write.
   var successor: SimulatedPeer?
   var successorIDs: [WriteID: WriteID] = [:]
+  /// The models of its writes.
+  var models: [WriteID: String] = [:]
   var isOver = false
   /// The runs of the file that the hub once did not know: who sends their writes later is not told again.
   var forgottenRuns: Swift.Set<UInt32> = []
@@ -77,6 +79,8 @@ struct OwnWrites {
   var lastPlain: [[Plain?]]
   /// Where the last plain write of a field was acknowledged, while the replica has not reached that version.
   var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
+  /// The writes in the model for undo that have no outcome, and whether they take a step back.
+  var undone: [WriteID: Bool] = [:]
   /// The write that made each value.
   var writers: [FieldValue: WriteID] = [:]
 

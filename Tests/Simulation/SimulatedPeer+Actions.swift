@@ -168,6 +168,8 @@ extension SimulatedPeer {
       switch question {
       case .merge(let id, let model, let question): try ask(question, of: id, in: model)
       case .approve(_, let request): ask(request)
+      case .past(let model, let question):
+        session.answer(question, in: model, with: UndoWorkload(context, invariants.undo).answer(question))
       }
     }
     for event in effects.events { try handle(event) }

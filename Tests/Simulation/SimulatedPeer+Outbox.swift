@@ -61,13 +61,14 @@ extension SimulatedPeer {
     carrier.outbox.bookRun = run.number
     carrier.numbers.wasForgotten = outbox.forgottenRuns.contains(run.number)
     for (write, id) in zip(run.writes, ids) {
+      carrier.outbox.successorIDs[write.id] = id
+      carrier.outbox.models[write.id] = write.model
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }
       let mine = SimulatedWrite(
         model: model, fields: SimulatedField.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
       carrier.writes.unacknowledged.add(mine, as: write.id)
-      carrier.outbox.successorIDs[write.id] = id
     }
     hub.network.peers.append(carrier)
     outbox.carrier = carrier
@@ -79,8 +80,8 @@ extension SimulatedPeer {
   func reportToSuccessor(_ effects: PeerEffects) throws(Violation) {
     guard let successor = outbox.successor, successor.outbox.carrier === self else { return }
     for case .numbered(let id, let number, _) in effects.journal where number > 0 {
-      guard let mine = outbox.successorIDs[id], let model = writes.unacknowledged[id]?.model else { continue }
-      successor.session.carriedSent(mine, of: modelNames[model], as: number)
+      guard let mine = outbox.successorIDs[id], let model = outbox.models[id] else { continue }
+      successor.session.carriedSent(mine, of: model, as: number)
     }
     for case .settled(let id, let model, let outcome) in effects.outcomes {
       if let mine = outbox.successorIDs[id] { successor.session.carriedEnded(mine, of: model, as: outcome) }

@@ -56,6 +56,12 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
       self.session.join(model, now: now, into: &effects)
     }
     if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &effects) }
+    if profile.hasUndo {
+      self.session.restoreUndo(outbox.book?.undo ?? [:])
+      counts[.undoKept] += UInt64(outbox.book?.undo[UndoWorkload.model]?.count ?? 0)
+      self.session.join(UndoWorkload.model, now: now, into: &effects)
+      self.session.recordUndo(of: UndoWorkload.model, now: now)
+    }
     guard profile.isInEphemeralModel(index) else { return }
     self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &effects)
     member = EphemeralMember()

@@ -56,6 +56,8 @@ package struct Violation: Error, CustomStringConvertible {
     case readingRight = "right to read"
     /// Nobody changes a field without the right to it (§15.4).
     case writingRight = "right to write"
+    /// An undo changes only what its peer wrote last, to what stood before; a redo restores it.
+    case undo = "undo of own changes"
     /// A name writes no more than its limit, nobody else is held back by it, and what is held back is told so (§15.7).
     case limit = "limit of a name"
     /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.8).

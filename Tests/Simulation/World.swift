@@ -16,6 +16,7 @@ package final class World: SimulationPart {
   private let ephemeralWorkload: EphemeralWorkload
   private let rightsChanges: RightsChanges
   private let keyChanges: KeyChanges
+  private let undoWorkload: UndoWorkload
 
   /// Creates the world of one seed.
   /// - Parameters:
@@ -30,12 +31,14 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var undoChance = Chance(seed: seed ^ 0x0D0B_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawUndo(from: &undoChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -45,7 +48,8 @@ package final class World: SimulationPart {
     hub = SimulatedHub(context, invariants, network)
     attackers = Attackers(hub, chance: attackChance)
     faults = Faults(hub, attackers)
-    workload = Workload(context, network, faults)
+    undoWorkload = UndoWorkload(context, invariants.undo)
+    workload = Workload(context, network, faults, undoWorkload)
     ephemeralWorkload = EphemeralWorkload(context, network)
     rightsChanges = RightsChanges(hub)
     keyChanges = KeyChanges(hub, keysChance)
@@ -73,6 +77,7 @@ package final class World: SimulationPart {
       try runChaos()
       try heal()
       try checkAtRest()
+      try takeBack()
       try loseTail()
       try checkAtRest()
     } catch {
@@ -174,6 +179,12 @@ package final class World: SimulationPart {
     guard let ephemeral = invariants.ephemeral, hub.isThere else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.hasFieldsOfAbsent(network.peers)
+  }
+
+  /// One of the peers undoes and redoes while nobody else writes.
+  private func takeBack() throws(Violation) {
+    guard profile.hasUndo, let peer = network.peers.first(where: { $0.outbox.successor == nil }) else { return }
+    try undoWorkload.takeBack(peer) { milliseconds throws(Violation) in try run(for: milliseconds) }
   }
 
   private func checkAtRest() throws(Violation) {

@@ -38,12 +38,20 @@ extension Model {
   /// written as usual.
   /// - Throws: what `body` throws (then nothing is written), or `ChangeError`.
   @discardableResult
-  public func change(_ body: (Self) throws -> Void) throws -> PendingWrite {
+  public func change(_ body: (Self) throws -> Void) throws -> PendingWrite { try change(.undoable, body) }
+
+  /// Writes several fields as one commit, and says whether undo records it; see `change(_:)` and `SharedModel.Undoing`.
+  @discardableResult
+  public func change(
+    _ recording: SharedModel.Undoing.Recording, _ body: (Self) throws -> Void
+  ) throws -> PendingWrite {
     guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
     let draft = ChangeDraft(of: shared)
     try draft.run { () throws in try body(self) }
     let finished = try draft.finished()
-    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept($0) }
+    return try shared.write(finished.proposal, policies: finished.policies, recording: recording) {
+      finished.accept($0)
+    }
   }
 
   /// Deletes the model: every field, in one commit. Programs that share it then show the declared defaults.

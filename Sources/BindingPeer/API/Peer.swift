@@ -61,6 +61,7 @@ public final class Peer: Sendable {
           id: id, model: kept.model, write: PendingWrite(kept.proposal.operations))
       }
     }
+    if let file { session.restoreUndo(file.undo) }
     let link = makeLink()
     var journal: JournalWriter?
     if let file { journal = JournalWriter(file: file, run: try file.begin(identity)) }

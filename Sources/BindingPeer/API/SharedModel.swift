@@ -21,6 +21,7 @@ public final class SharedModel: Sendable {
   let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
   let broadcaster: Protected<StatusBroadcaster<ModelStatus>?> = Protected(nil)
   let shownBroadcasters: Protected<ShownBroadcasters> = Protected(ShownBroadcasters())
+  let undoBroadcaster: Protected<StatusBroadcaster<Undoing.Status>?> = Protected(nil)
   /// The description last read, with the text that it was read from.
   private let described: Protected<Described?> = Protected(nil)
 
@@ -146,16 +147,19 @@ public final class SharedModel: Sendable {
 extension SharedModel {
   /// Overlays the proposal and registers it; `whenOverlaid` gets what shows then.
   func write(
-    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenOverlaid: @Sendable (OverlaidFields) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], recording: Undoing.Recording = .undoable,
+    whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
     let pending = PendingWrite(proposal.operations)
+    let role: UndoRole = recording == .undoable ? .step(edit: EditSession.current) : .notUndoable
     let hops = max(proposal.hops, Hops.current)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       var proposal = proposal
       proposal.hops = hops
       let write = try state.session.write(
         proposal, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
-        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.effects)
+        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), as: role, to: id, now: now,
+        into: &state.effects)
       state.writes.insert(.init(write: pending, model: self, policies: policies), for: write)
       state.stamp += 1
       return state.stamp

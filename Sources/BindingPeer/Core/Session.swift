@@ -25,6 +25,7 @@ package struct Session: Sendable {
   private(set) var isDisowned = false
   var barriers = BarrierClient()
   var reports = AppliedReporter()
+  var undo = UndoTable()
 
   /// - Parameters:
   ///   - identity: new at every start of a program (R10).

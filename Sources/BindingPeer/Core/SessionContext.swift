@@ -18,6 +18,8 @@ struct SessionContext: Sendable {
   var counters = SessionCounters()
   var journal: WriteJournal
   var outcomes = OutcomeQueue()
+  /// A write that takes back a step got its final values, which may show something else.
+  var hasFinalized = false
 
   init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool) {
     self.identity = identity

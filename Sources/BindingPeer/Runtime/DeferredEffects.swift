@@ -12,7 +12,7 @@ struct DeferredEffects {
     let stamp: UInt64
 
     func carryOut() {
-      if let reason = outcome.complaint {
+      if let reason = outcome.complaint, !unacknowledged.isRestoring {
         unacknowledged.model.observers.recordRejection(
           of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
       }
@@ -81,11 +81,14 @@ extension PeerRuntime.State {
     }
   }
 
-  private func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
+  private mutating func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
     switch question {
     case .merge(let id, _, let question):
       if let unacknowledged = writes[id] { deferred.questions.append((id, unacknowledged, question)) }
     case .approve(let id, let request): deferred.approvalRequests.append((request, of: models[id]?.model))
+    case .past(let id, let question):
+      // No hub can be asked for the past yet: the step fails, and says so, when it is its turn.
+      session.answer(question, in: id, with: .notKnown)
     }
   }
 

@@ -87,6 +87,9 @@ final class OutboxFile: Sendable {
   /// The runs that left unacknowledged writes, oldest first.
   var unfinished: [PreviousRun] { disk.withLock { $0.content.unfinished } }
 
+  /// The steps of undo that earlier runs left, by model and step.
+  var undo: [String: [UInt64: [UInt8]]] { disk.withLock { $0.content.undo.steps } }
+
   /// The size of the file in bytes.
   var size: Int { disk.withLock { $0.size } }
 

@@ -51,6 +51,8 @@ struct UnacknowledgedWrite: Sendable {
   let write: PendingWrite
   let model: SharedModel
   var policies: [String: WritePolicy] = [:]
+  /// It takes back a step: who asked for that is told if it fails, the fields' statuses are not.
+  var isRestoring = false
   var retryReason: RetryReason?
 }
 

@@ -20,6 +20,7 @@ struct Drain {
   var pongs: [UInt64] = []
   var entries: [JournalEntry] = []
   var approvalRequests: [ApprovalRequest] = []
+  var past: [PastQuestion] = []
   var barriers: [(id: BarrierID, end: BarrierEnd)] = []
   var learned: [AnnouncedKeys] = []
   var isClosed = false
@@ -34,6 +35,7 @@ struct Drain {
       switch question {
       case .merge(let id, _, let question): questions.append((id, question))
       case .approve(_, let request): approvalRequests.append(request)
+      case .past(_, let question): past.append(question)
       }
     }
     for event in effects.events { add(event) }

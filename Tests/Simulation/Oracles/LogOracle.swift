@@ -173,6 +173,12 @@ final class LogOracle: Invariant {
 
   /// Enters a batch. Throws when the batch breaks the order or applies a proposal twice.
   private func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Violation) {
+    if batch.model == UndoWorkload.model {
+      guard batch.form == .removal else { return }
+      floor.raise(over: batch)
+      for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
+      return
+    }
     guard let model = modelNames.firstIndex(of: batch.model) else {
       throw Violation(.noPhantom, "the hub stores \(batch.model), which no peer joined")
     }

@@ -6,11 +6,13 @@ final class Workload: SimulationPart {
   let context: SimulationContext
   private let network: SimulatedNetwork
   private let faults: Faults
+  private let undo: UndoWorkload
   /// Words and numbers put into gathering fields so far.
   @exclusivity(unchecked) private var gatheredCount = 0
   private static let one = FieldValue(bytes: Array("1".utf8))
 
-  init(_ context: SimulationContext, _ network: SimulatedNetwork, _ faults: Faults) {
+  init(_ context: SimulationContext, _ network: SimulatedNetwork, _ faults: Faults, _ undo: UndoWorkload) {
+    self.undo = undo
     self.context = context
     self.network = network
     self.faults = faults
@@ -30,6 +32,7 @@ final class Workload: SimulationPart {
     if chance.perMille(profile.leaves) { return try leaveAndJoin(peer) }
     if chance.perMille(profile.visits) { try visit(peer, step: 0) }
     if profile.barriers > 0 { try awaitSometimes(peer) }
+    if profile.hasUndo { try undo.step(peer) }
     try writeSomething(peer)
   }
 

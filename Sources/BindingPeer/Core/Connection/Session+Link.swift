@@ -175,6 +175,7 @@ extension Session {
   mutating func forget(_ id: String, _ effects: inout PeerEffects) {
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
+    undo.forget(id, model.undo)
     for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
     numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }

@@ -39,6 +39,9 @@ package struct OutboxBook: Sendable {
     return content.unfinished
   }
 
+  /// The steps of undo, by model and step.
+  package var undo: [String: [UInt64: [UInt8]]] { read?.undo.steps ?? [:] }
+
   private var read: OutboxContent? {
     bytes.withUnsafeBytes { bytes in try? OutboxLog.parse(bytes).content }
   }

@@ -18,10 +18,15 @@ struct OutboxContent: Sendable, Equatable {
   }
   private var runs: [UInt32: Run] = [:]
   private(set) var lastRun: UInt32 = 0
-  /// Bytes of the writes without an outcome, which a compacted file keeps.
-  private(set) var liveBytes = 0
+  /// The steps of undo, which belong to no run.
+  private(set) var undo = KeptUndo()
+  /// Bytes of the writes without an outcome.
+  private var writeBytes = 0
 
-  var isEmpty: Bool { runs.isEmpty }
+  /// Bytes of what a compacted file keeps, without the runs themselves.
+  var liveBytes: Int { writeBytes + undo.bytes }
+
+  var isEmpty: Bool { runs.isEmpty && undo.isEmpty }
 
   /// Applies one record of this many bytes. Records of ended runs and decided writes change nothing.
   mutating func apply(_ record: OutboxRecord, bytes: Int) {
@@ -31,7 +36,7 @@ struct OutboxContent: Sendable, Equatable {
       runs[number] = Run(identity: identity)
       lastRun = max(lastRun, number)
     case .left:
-      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
+      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { writeBytes -= size }
     case .counted(let model, let last):
       runs[number]?.used(last, in: model)
     case .entry(.welcomed(let log, let epoch)):
@@ -43,17 +48,18 @@ struct OutboxContent: Sendable, Equatable {
       let isSecondTry = runs[number]?.writes[write.id]?.isSecondTry ?? false
       runs[number]?.writes[write.id] = write
       runs[number]?.writes[write.id]?.isSecondTry = isSecondTry
-      liveBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
+      writeBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
     case .entry(.numbered(let id, let proposal, let conditions)):
       guard let model = runs[number]?.writes[id]?.model else { return }
       runs[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
       if proposal == 0 { runs[number]?.writes[id]?.isSecondTry = true }
       runs[number]?.writes[id]?.proposal.conditions = conditions
       runs[number]?.used(proposal, in: model)
+    case .entry(.undo(let model, let step, let payload)): undo.put(payload, model: model, step: step)
     case .entry(.withdrawn(let id)): runs[number]?.writes[id]?.isWithdrawn = true
     case .entry(.decided(let id, _)):
       runs[number]?.writes[id] = nil
-      liveBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
+      writeBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
     }
   }
 
@@ -112,6 +118,10 @@ struct OutboxContent: Sendable, Equatable {
         }
         if write.isWithdrawn { add(.entry(.withdrawn(write.id))) }
       }
+    }
+    for (model, step, payload) in undo.inOrder {
+      let entry = JournalEntry.undo(model: model, step: step, payload: payload)
+      OutboxLog.append(OutboxRecord(run: lastRun, content: .entry(entry)), to: &writer)
     }
     return writer.withUnsafeBytes { Array($0) }
   }

@@ -22,6 +22,7 @@ struct OutboxRecord: Sendable, Equatable {
     case decided
     case counted
     case left
+    case undo = 32
   }
 
   private var kind: Kind {
@@ -32,6 +33,7 @@ struct OutboxRecord: Sendable, Equatable {
     case .entry(.numbered): .numbered
     case .entry(.withdrawn): .withdrawn
     case .entry(.decided): .decided
+    case .entry(.undo): .undo
     case .counted: .counted
     case .left: .left
     }
@@ -63,7 +65,11 @@ extension OutboxRecord: WireContent {
       content = .entry(.decided(id, how))
     case .counted: content = .counted(model: try reader.text8("model"), last: try reader.u32("number"))
     case .left: content = .left
-    case nil: throw reader.error("kind", "is \(kind), must be 1 to 8")
+    case .undo:
+      let (model, step) = (try reader.text8("model"), try reader.u64("step"))
+      let payload = Array(try reader.bytes(reader.remaining, "payload"))
+      content = .entry(.undo(model: model, step: step, payload: payload))
+    case nil: throw reader.error("kind", "is \(kind), must be 1 to 8, or 32")
     }
     try reader.end()
   }
@@ -87,6 +93,10 @@ extension OutboxRecord: WireContent {
       writer.count8(conditions.count)
       writer.elements(conditions)
     case .entry(.withdrawn(let id)): writer.u64(id.rawValue)
+    case .entry(.undo(let model, let step, let payload)):
+      writer.text8(model)
+      writer.u64(step)
+      writer.raw(payload)
     case .entry(.decided(let id, let how)):
       writer.u64(id.rawValue)
       writer.u8(how.rawValue)

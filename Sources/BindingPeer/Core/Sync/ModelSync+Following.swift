@@ -109,6 +109,11 @@ extension ModelSync {
         let origin = chunk.origins[Int(entry.origin)]
         recordNumber(entry.number, of: origin.tag, at: entry.version, last.epoch, &context)
         guard isSnapshot || entry.version > from else { continue }
+        if undo != nil, !isSnapshot, entry.version == from + 1 {
+          recordCommit(
+            entry.number, of: origin.tag, to: entry.value, at: field, .init(epoch: last.epoch, version: entry.version),
+            context)
+        }
         replica.commit(
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
       }
@@ -123,8 +128,11 @@ extension ModelSync {
   /// Ends a join: the committed values have this version and hold this peer's writes up to `lastDecided`.
   private mutating func reach(_ version: Version, epoch: Epoch, lastDecided: ProposalNumber) {
     // What was acknowledged in an earlier epoch is in this state or was lost with that epoch: it leaves the overlay.
-    let reached: Version = epoch == replica.epoch ? version : .max
+    let isOtherEpoch = epoch != replica.epoch
+    let reached: Version = isOtherEpoch ? .max : version
     replica.reach(version, epoch: epoch)
+    undo?.fold(into: replica)
+    if isOtherEpoch { undo?.rebase(onto: replica) }
     join.startsOver = false
     touch(writes.hide(upTo: lastDecided))
     drop(reached: reached)
@@ -186,16 +194,23 @@ extension ModelSync {
       context.counters.repeats += 1
       return
     }
+    let isRecorded = undo != nil && (isOwn || context.previousTags.contains(origin.tag))
     var listed: [FieldChange] = []
     var changes = cursor.changes
     while try changes.next() {
       guard let field = replica.index(ofID: changes.field) else { continue }
       let value = changes.value.map { FieldValue(bytes: Array($0)) }
+      if isRecorded {
+        recordCommit(
+          cursor.number, of: origin.tag, to: value, at: field, .init(epoch: cursor.epoch, version: cursor.version),
+          context)
+      }
       replica.commit(
         value, at: field, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
       listed.append(FieldChange(field: replica.fields[field].name, value: value))
     }
     replica.reach(cursor.version, epoch: cursor.epoch)
+    if isRecorded { finishCommit(cursor.number, of: origin.tag, context) }
     context.counters.commitsApplied += 1
     if !isOwn { update.commit(hops: cursor.hops) }
     update.append(

@@ -17,6 +17,8 @@ struct ModelSync: Sendable {
   var claims = Claims()
   var update = UpdateBuilder()
   var divergence = DivergenceRepair()
+  /// The steps that can be undone; nil: the program has not asked for undo, and nothing is recorded.
+  var undo: UndoBook?
   /// Replicas of other logs that this peer followed, never sent; it resumes from them if their hub returns.
   private var otherLogs: [LogID: Replica] = [:]
   /// The confirmed number and applied version that the last `alive` reported.
@@ -170,6 +172,7 @@ struct ModelSync: Sendable {
       release(write)
       update.record(.outcome)
     }
+    undo?.removeAll()
     guard replica.version > 0 else { return }
     catchup.removeAll()
     replica.become(Replica())
@@ -179,6 +182,7 @@ struct ModelSync: Sendable {
 
   /// The hub has another log: sets the replica aside and restores what is known of the other log.
   mutating func changeLog(from old: LogID, to new: LogID) {
+    undo?.belong(to: new)
     if replica.version > 0 {
       // Few hubs take turns at one address: four replicas aside are enough.
       if otherLogs.count >= 4, let least = otherLogs.keys.min() { otherLogs[least] = nil }

@@ -78,6 +78,7 @@ extension ModelSync {
   /// Records the outcome of a write that is still in the outbox.
   mutating func settle(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
     context.outcomes.settle(write, in: id, as: outcome)
+    undo?.settle(write, as: outcome, over: replica)
     guard isEphemeral, let pending = writes[write] else { return }
     claims.settle(pending, as: outcome, by: context.identity.tag, replica, writes)
   }
@@ -109,6 +110,7 @@ extension ModelSync {
   /// (R6).
   mutating func endCarried(_ write: WriteID, as outcome: Outcome) {
     guard writes[write] != nil else { return }
+    undo?.settle(write, as: outcome, over: replica)
     // What was committed in an earlier epoch is in the present state, or was lost with that epoch.
     if case .committed(let epoch, let version) = outcome, epoch >= replica.epoch, !holds(version, epoch) {
       writes.decide(write, at: version)
@@ -211,7 +213,7 @@ extension ModelSync {
     _ effects: inout PeerEffects
   ) -> Bool {
     guard let pending = writes[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
-      !pending.sending.isVoid
+      rule != .restore, !pending.sending.isVoid
     else { return false }
     // Texts merge without asking: a limit would lose what a slow writer typed beside fast ones.
     guard rule == .text || pending.merging.attempts < context.options.maxMergeAttempts else { return false }

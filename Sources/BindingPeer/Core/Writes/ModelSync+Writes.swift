@@ -6,7 +6,9 @@ extension ModelSync {
 
   /// The pending writes that this proposal supersedes.
   mutating func superseded(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
-    writes.replaced(by: proposal, rules: rules).compactMap { writes[$0] }
+    // A write that takes back a step is a step of its own.
+    if !rules.isEmpty, rules.values.contains(.restore) { return [] }
+    return writes.replaced(by: proposal, rules: rules).compactMap { writes[$0] }
   }
 
   /// Overlays the model with a proposal.
@@ -15,7 +17,7 @@ extension ModelSync {
     _ pending: consuming Pending, _ rules: [String: RuledWrite], superseding superseded: [Pending],
     _ context: SessionContext, _ effects: inout PeerEffects
   ) {
-    for (field, ruled) in rules {
+    for (field, ruled) in rules where ruled.rule != .restore {
       pending.stand(
         field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
         isOwn: writes.isPending(field))
@@ -88,6 +90,9 @@ extension ModelSync {
         ? resolver.prepareRuled(&$0, isFirst: isFirst)
         : isResumed ? resolver.prepareResumed(&$0, now: now) : resolver.prepareWaited(&$0, now: now)
     }
+    if isRuled, case .send = decision, undo != nil {
+      decision = finalizeRestoring(write, resolver, &context)
+    }
     switch decision {
     case .send:
       if isRuled { recordRewritten(write, context, &effects) }
@@ -104,7 +109,8 @@ extension ModelSync {
 
   /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
   mutating func number(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
-    _ = writes.number(write, in: context.epoch ?? 0)
+    let number = writes.number(write, in: context.epoch ?? 0)
+    undo?.number(write, number)
     if let hidden = writes.overlayIfHidden(write) {
       touch(hidden)
       update.record(.outcome)

@@ -5,8 +5,8 @@ extension Session {
   /// Overlays the model with a proposal immediately; the proposal is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   package mutating func write(
-    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
-    now: UInt64, into effects: inout PeerEffects
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:],
+    as role: UndoRole = .step(edit: 0), to id: String, now: UInt64, into effects: inout PeerEffects
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
@@ -23,11 +23,13 @@ extension Session {
     for earlier in superseded {
       context.outcomes.settle(earlier.id, in: id, as: .superseded)
       models[at: index].release(earlier.id)
+      models[at: index].supersede(earlier.id)
     }
     let write = nextWrite()
     var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     made.rules = plainRules
     made.offline = offline
+    if models[at: index].undo != nil { models[at: index].record(made, rules, as: role, now: now) }
     models[at: index].write(made, rules, superseding: superseded, context, &effects)
     return write
   }
@@ -134,7 +136,7 @@ extension Session {
     }
     sendWrites(now: now, &effects)
     // A write that could not be sent as it was has ended there.
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes || context.hasFinalized { emit(&effects) }
     if !reports.isEmpty {
       for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &effects) }
     }
@@ -157,7 +159,7 @@ extension Session {
     else { return phase == .live }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &effects)
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes || context.hasFinalized { emit(&effects) }
     return true
   }
 
@@ -172,6 +174,8 @@ extension Session {
     }
     context.recordHubAndOutcomes(&effects)
     context.outcomes.emit(&effects)
+    if !undo.recorded.isEmpty { emitUndo(&effects) }
+    context.hasFinalized = false
     pending.writes = models.indices.reduce(0) { $0 + models[at: $1].writes.count }
     pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].writes.bytes }
   }

@@ -1,0 +1,101 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Undo: it changes only fields that its peer wrote last, to a value that they had before or between those writes.
+///
+/// The model in which peers undo has no unique values, since an undo commits an old one again; so this oracle alone
+/// knows it. Its truth is what the store accepted.
+final class UndoOracle: Invariant {
+  /// The fields that come back on a condition; a counter and a text have rules of their own.
+  static let compared = ["x", "y", "z"]
+
+  struct Change {
+    let owner: String
+    let value: FieldValue?
+    let version: Version
+  }
+  /// A commit, with what stood before it.
+  private struct Entry {
+    let owner: String
+    var fields: [(name: String, value: FieldValue?, before: Change?, allowed: [FieldValue?])] = []
+  }
+  private struct Point: Hashable {
+    let epoch: Epoch
+    let version: Version
+  }
+  @exclusivity(unchecked) private var names: [String] = []
+  /// Every change of each field in the present log, in order.
+  @exclusivity(unchecked) private var changes: [String: [Change]] = [:]
+  @exclusivity(unchecked) private var entries: [Point: Entry] = [:]
+
+  func observe(_ event: Observation) throws(Violation) {
+    switch event {
+    case .hubStarts(let hub, _), .epochBegins(let hub):
+      (names, changes) = ([], [:])
+      for batch in hub.store.log where batch.model == UndoWorkload.model { enter(batch) }
+    case .stored(let batch, _) where batch.model == UndoWorkload.model: enter(batch)
+    case .ended(let id, UndoWorkload.model, let outcome, let peer): try check(outcome, of: id, peer)
+    default: break
+    }
+  }
+
+  /// The committed value of a field at the end of the log.
+  func head(_ field: String) -> FieldValue? { changes[field]?.last?.value }
+
+  /// The value of a field just before a version, as history would tell it.
+  func past(_ question: PastQuestion) -> PastAnswer {
+    let entry = entries[Point(epoch: question.epoch, version: question.version)]
+    guard let field = entry?.fields.first(where: { $0.name == question.field }) else { return .notKnown }
+    return .value(field.before?.value, version: field.before?.version ?? 0)
+  }
+
+  private func enter(_ batch: Batch) {
+    if batch.form == .removal { (names, changes) = ([], [:]) }
+    guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
+    for (offset, name) in group.names.names.enumerated() where Int(group.names.first) + offset == names.count {
+      names.append(name)
+    }
+    var version = group.previous
+    for commit in group.commits {
+      version += 1
+      let owner = group.origins[Int(commit.origin)].name
+      var entry = Entry(owner: owner)
+      for change in commit.changes where Int(change.field) < names.count {
+        let name = names[Int(change.field)]
+        let former = changes[name] ?? []
+        // The last writes of the field, as far as they are all this peer's, and what stood before them.
+        let own = former.reversed().prefix { $0.owner == owner }
+        let first = former.count - own.count
+        let allowed = own.map(\.value) + [first > 0 ? former[first - 1].value : nil]
+        entry.fields.append((name, change.value, former.last, allowed))
+        changes[name, default: []].append(Change(owner: owner, value: change.value, version: version))
+      }
+      let point = Point(epoch: group.epoch, version: version)
+      if entries[point] == nil { entries[point] = entry }
+    }
+  }
+
+  private func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
+    guard let isRestoring = peer.writes.undone.removeValue(forKey: id), isRestoring else { return }
+    peer.counts[.undoDecided] += 1
+    if case .conflict = outcome { peer.counts[.undoConflict] += 1 }
+    guard case .committed(let epoch, let version) = outcome,
+      let entry = entries[Point(epoch: epoch, version: version)]
+    else { return }
+    for field in entry.fields where UndoOracle.compared.contains(field.name) {
+      guard field.before?.owner == entry.owner else {
+        throw Violation(
+          .undo,
+          "\(peer) took back \(field.name) at version \(version), which \(field.before?.owner ?? "nobody") had written "
+            + "at \(field.before?.version ?? 0)")
+      }
+      guard field.allowed.contains(field.value) else {
+        throw Violation(
+          .undo,
+          "\(peer) took \(field.name) back to \(describe(field.value)) at version \(version), which it never was "
+            + "before or between its own writes")
+      }
+    }
+  }
+}
