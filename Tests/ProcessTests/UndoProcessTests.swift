@@ -37,6 +37,8 @@ struct UndoProcessTests {
   func hubRestarts(durability: String) async throws {
     let hub = try bench.startHub(["--durability", durability])
     let lamp = try await share(try peer("editor"))
+    // Not a default: what an undo restores is then in the store, too.
+    _ = try await lamp.$level.write(0.3).committed
     let undoing = lamp.undoing
     _ = try await lamp.$level.write(0.8).committed
     _ = try await lamp.$uses.add(3).committed
@@ -57,6 +59,7 @@ struct UndoProcessTests {
     do {
       let first = try peer("editor", keepsFile: true)
       let lamp = try await share(first)
+      _ = try await lamp.$level.write(0.3).committed
       _ = lamp.undoing
       _ = try await lamp.$level.write(0.8).committed
       _ = try await lamp.$level.write(0.9).committed
@@ -83,6 +86,8 @@ struct UndoProcessTests {
   func terminal() async throws {
     let hub = try bench.startHub()
     let lamp = try await share(try peer("editor"))
+    // Not a default: what an undo restores is then in the store, too.
+    _ = try await lamp.$level.write(0.3).committed
     let undoing = lamp.undoing
     _ = try await lamp.$level.write(0.8).committed
     #expect(try bench.run("set", "lamp.level=0.5").code == 0)

@@ -24,17 +24,31 @@ final class UndoOracle: Invariant {
     let epoch: Epoch
     let version: Version
   }
+  private struct Held: Hashable {
+    let owner: String
+    let field: String
+    let value: FieldValue?
+  }
   @exclusivity(unchecked) private var names: [String] = []
   /// Every change of each field in the present log, in order.
   @exclusivity(unchecked) private var changes: [String: [Change]] = [:]
   @exclusivity(unchecked) private var entries: [Point: Entry] = [:]
+  /// Every value that a peer ever committed in a field, in any log; for anybody under the name "".
+  @exclusivity(unchecked) private var held: Swift.Set<Held> = []
+  /// Whether commits were lost: then a step is kept if its field has the value that it left, and what stood before may
+  /// be in no log any more.
+  @exclusivity(unchecked) private var hasLost = false
 
   func observe(_ event: Observation) throws(Violation) {
     switch event {
-    case .hubStarts(let hub, _), .epochBegins(let hub):
-      (names, changes) = ([], [:])
-      for batch in hub.store.log where batch.model == UndoWorkload.model { enter(batch) }
-    case .stored(let batch, _) where batch.model == UndoWorkload.model: enter(batch)
+    case .hubStarts(let hub, let isProven):
+      if !isProven { hasLost = true }
+      begin(hub)
+    case .epochBegins(let hub):
+      hasLost = true
+      begin(hub)
+    case .logLost: hasLost = true
+    case .stored(let batch, let hub) where batch.model == UndoWorkload.model: enter(batch, epoch: hub.epoch)
     case .ended(let id, UndoWorkload.model, let outcome, let peer): try check(outcome, of: id, peer)
     default: break
     }
@@ -50,12 +64,33 @@ final class UndoOracle: Invariant {
     return .value(field.before?.value, version: field.before?.version ?? 0)
   }
 
-  private func enter(_ batch: Batch) {
+  /// A hub has started, or a new epoch has begun: the model is what the log holds.
+  private func begin(_ hub: SimulatedHub) {
+    (names, changes) = ([], [:])
+    for batch in hub.store.log where batch.model == UndoWorkload.model {
+      if batch.form == .removal { (names, changes) = ([], [:]) }
+      guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body), group.version > group.previous else {
+        continue
+      }
+      learn(group.names)
+      for version in group.previous + 1...group.version {
+        guard let entry = entries[Point(epoch: batch.epoch, version: version)] else { continue }
+        entries[Point(epoch: hub.epoch, version: version)] = entry
+        for field in entry.fields {
+          changes[field.name, default: []].append(Change(owner: entry.owner, value: field.value, version: version))
+        }
+      }
+    }
+  }
+
+  private func learn(_ run: NamesRun) {
+    for (offset, name) in run.names.enumerated() where Int(run.first) + offset == names.count { names.append(name) }
+  }
+
+  private func enter(_ batch: Batch, epoch: Epoch) {
     if batch.form == .removal { (names, changes) = ([], [:]) }
     guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
-    for (offset, name) in group.names.names.enumerated() where Int(group.names.first) + offset == names.count {
-      names.append(name)
-    }
+    learn(group.names)
     var version = group.previous
     for commit in group.commits {
       version += 1
@@ -70,13 +105,16 @@ final class UndoOracle: Invariant {
         let allowed = own.map(\.value) + [first > 0 ? former[first - 1].value : nil]
         entry.fields.append((name, change.value, former.last, allowed))
         changes[name, default: []].append(Change(owner: owner, value: change.value, version: version))
+        held.insert(Held(owner: owner, field: name, value: change.value))
+        held.insert(Held(owner: "", field: name, value: change.value))
       }
-      let point = Point(epoch: group.epoch, version: version)
-      if entries[point] == nil { entries[point] = entry }
+      entries[Point(epoch: group.epoch, version: version)] = entry
+      entries[Point(epoch: epoch, version: version)] = entry
     }
   }
 
   private func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Violation) {
+    peer.record("\(peer) write \(id.rawValue) to \(UndoWorkload.model): \(outcome)")
     guard let isRestoring = peer.writes.undone.removeValue(forKey: id), isRestoring else { return }
     peer.counts[.undoDecided] += 1
     if case .conflict = outcome { peer.counts[.undoConflict] += 1 }
@@ -84,13 +122,18 @@ final class UndoOracle: Invariant {
       let entry = entries[Point(epoch: epoch, version: version)]
     else { return }
     for field in entry.fields where UndoOracle.compared.contains(field.name) {
-      guard field.before?.owner == entry.owner else {
+      let isKept =
+        hasLost
+        && (field.before == nil || field.before?.value == nil
+          || held.contains(Held(owner: entry.owner, field: field.name, value: field.before?.value)))
+      guard field.before?.owner == entry.owner || isKept else {
         throw Violation(
           .undo,
           "\(peer) took back \(field.name) at version \(version), which \(field.before?.owner ?? "nobody") had written "
             + "at \(field.before?.version ?? 0)")
       }
-      guard field.allowed.contains(field.value) else {
+      let wasThere = field.value == nil || held.contains(Held(owner: "", field: field.name, value: field.value))
+      guard field.allowed.contains(field.value) || hasLost && wasThere else {
         throw Violation(
           .undo,
           "\(peer) took \(field.name) back to \(describe(field.value)) at version \(version), which it never was "

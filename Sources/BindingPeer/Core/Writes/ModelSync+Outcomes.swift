@@ -213,8 +213,10 @@ extension ModelSync {
     _ effects: inout PeerEffects
   ) -> Bool {
     guard let pending = writes[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
-      rule != .restore, !pending.sending.isVoid
+      !pending.sending.isVoid
     else { return false }
+    // A condition of an earlier epoch says nothing about the field: the step may be kept over the change of epoch.
+    if rule == .restore, !pending.proposal.conditions.contains(where: { $0.epoch != epoch }) { return false }
     // Texts merge without asking: a limit would lose what a slow writer typed beside fast ones.
     guard rule == .text || pending.merging.attempts < context.options.maxMergeAttempts else { return false }
     context.counters.merged += 1
