@@ -102,6 +102,7 @@ extension UndoField {
   /// nil: it is not what this version writes.
   fileprivate init?(from reader: inout WireReader) throws(WireError) {
     let name = try reader.text8("name")
+    if name != Names.description { try Names.checkField(name) }
     guard let kind = Kind(rawValue: try reader.u8("kind")) else { return nil }
     self.init(name, kind)
     let flags = try reader.u8("flags")

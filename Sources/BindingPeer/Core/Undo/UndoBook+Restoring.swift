@@ -54,7 +54,7 @@ extension UndoBook {
     to step: UndoStep, in replica: Replica, isPending: (String) -> Bool, isOwn: (Tag) -> Bool
   ) -> UndoFailure? {
     for field in step.fields where field.kind != .text {
-      if field.isLost { return UndoFailure(field: field.name, cause: .lost) }
+      if field.isLost { return lost(field, replica.field(field.name), isOwn) }
       // Before a hub was seen nothing can be compared.
       guard field.kind == .set, let at = field.at, replica.epoch != 0, !isPending(field.name) else { continue }
       let present = replica.field(field.name)
@@ -67,6 +67,16 @@ extension UndoBook {
       guard field.isBeforeKnown else { return UndoFailure(field: field.name, cause: .unknownBefore) }
     }
     return nil
+  }
+
+  /// A new epoch has another value than the step left: somebody wrote it, or the step was lost.
+  private static func lost(
+    _ field: UndoField, _ present: Replica.Field?, _ isOwn: (Tag) -> Bool
+  ) -> UndoFailure {
+    guard field.kind == .set, let present, present.value != nil, !isOwn(present.origin.tag) else {
+      return UndoFailure(field: field.name, cause: .lost)
+    }
+    return UndoFailure(field: field.name, cause: .changed(by: present.origin, isOwn: false, isDeleted: false))
   }
 
   /// The operations that take a step back, as they show now, with their rules. A field whose commit is under way gets

@@ -141,10 +141,9 @@ struct UndoBook: Sendable {
   /// Takes the top step off a stack: the write recorded next takes it back.
   mutating func take(_ stack: Stack) { taken = pop(stack).map { ($0, stack) } }
 
-  /// The write could not be made: the step stays where it was.
-  mutating func putBack() {
-    if let (step, stack) = taken { push(step, on: stack) }
-    taken = nil
+  /// The write could not be made: the step stays where it was, or goes.
+  mutating func putBack(dropping isDropped: Bool) {
+    if let (step, stack) = consumeTaken(), !isDropped { push(step, on: stack) }
   }
 
   /// Removes a step whose writes are about to end unsent. What it took back stands again; what it did first can be

@@ -49,7 +49,7 @@ extension Session {
   }
 
   /// Takes back the last step of undo, or of redo. The effect shows immediately.
-  /// - Throws: `WriteError` if it cannot be written; then the step stays.
+  /// - Throws: `WriteError` if it cannot be written; then the step stays, unless it never can be.
   package mutating func restore(
     _ id: String, redoes: Bool, hops: UInt8 = 0, now: UInt64, into effects: inout PeerEffects
   ) throws(WriteError) -> UndoStart {
@@ -71,7 +71,7 @@ extension Session {
         restoration.proposal, rules: restoration.rules, as: .restoring, to: id, now: now, into: &effects)
       return .written(write, fields: step.names, inexact: step.inexact)
     } catch {
-      models[at: index].undo?.putBack()
+      models[at: index].undo?.putBack(dropping: !error.mayPass)
       throw error
     }
   }
@@ -215,6 +215,16 @@ extension ModelSync {
     update.record(.local)
     context.hasFinalized = true
     return .send
+  }
+}
+
+extension WriteError {
+  /// Whether the same write may succeed later.
+  fileprivate var mayPass: Bool {
+    switch self {
+    case .stopped, .notJoined, .loop, .outboxFull, .numbersUsedUp: true
+    default: false
+    }
   }
 }
 
