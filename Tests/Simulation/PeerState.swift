@@ -81,6 +81,8 @@ struct OwnWrites {
   var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
   /// The writes in the model for undo that have no outcome, and whether they take a step back.
   var undone: [WriteID: Bool] = [:]
+  /// By field: values that it wrote in that model and withdrew before they were sent. A redo writes them again.
+  var withdrawn: [String: Swift.Set<FieldValue?>] = [:]
   /// The write that made each value.
   var writers: [FieldValue: WriteID] = [:]
 

@@ -83,7 +83,7 @@ struct UndoDelayTests {
     let drain = bench.hub(
       bench.assigned(request), bench.joined(request, version: 7, follows: .delta),
       bench.chunk(
-        request, from: 7, version: 8, [Entry(name: "level", value: "0.7", version: 8)], namesKnown: 4))
+        request, from: 7, version: 8, [Entry(name: "level", value: "0.7", version: 8)]))
     #expect(drain.proposals.isEmpty && drain.outcomes.count == 2)
     #expect(bench.shown("level") == "0.7")
   }
@@ -100,8 +100,7 @@ struct UndoDelayTests {
       bench.assigned(request), bench.joined(request, version: 8, lastDecided: number, follows: .delta),
       bench.chunk(
         request, from: 5, version: 8,
-        [Entry(name: "level", value: "0.9", version: 8, origin: PeerBench.me, number: number)], lastDecided: number,
-        namesKnown: 4))
+        [Entry(name: "level", value: "0.9", version: 8, origin: PeerBench.me, number: number)], lastDecided: number))
     return (bench, caught.past)
   }
 
@@ -109,7 +108,7 @@ struct UndoDelayTests {
   func unknownBefore() throws {
     var (bench, asked) = try folded()
     #expect(asked.map(\.field) == ["level"] && asked.map(\.version) == [8])
-    bench.session.answer(asked[0], in: "lamp", with: .notKnown)
+    bench.session.answer(try #require(asked.first), in: "lamp", with: .notKnown)
     let failure = UndoFailure(field: "level", cause: .unknownBefore)
     #expect(try bench.restore().start == .failed(failure))
     #expect(failure.sentence.contains("is not known here"))
@@ -119,11 +118,12 @@ struct UndoDelayTests {
   @Test("the answer about the past is what undo restores; one that cannot be true is ignored")
   func answered() throws {
     var (bench, asked) = try folded()
-    var forged = asked[0]
+    let question = try #require(asked.first)
+    var forged = question
     forged.version = 3
     bench.session.answer(forged, in: "lamp", with: .value(json("0.1"), version: 1))
-    bench.session.answer(asked[0], in: "lamp", with: .value(json("0.2"), version: 9))
-    bench.session.answer(asked[0], in: "lamp", with: .value(json("0.6"), version: 7))
+    bench.session.answer(question, in: "lamp", with: .value(json("0.2"), version: 9))
+    bench.session.answer(question, in: "lamp", with: .value(json("0.6"), version: 7))
     #expect(try bench.restored(0, after: 8) == "0.6 if [8]")
   }
 
@@ -139,8 +139,7 @@ struct UndoDelayTests {
       bench.assigned(request), bench.joined(request, version: 6, lastDecided: number, follows: .delta),
       bench.chunk(
         request, from: 5, version: 6,
-        [Entry(name: "level", value: "0.9", version: 6, origin: PeerBench.me, number: number)], lastDecided: number,
-        namesKnown: 4))
+        [Entry(name: "level", value: "0.9", version: 6, origin: PeerBench.me, number: number)], lastDecided: number))
     #expect(caught.past.isEmpty)
     #expect(try bench.restored(0, after: 6) == "0.3 if [6]")
   }

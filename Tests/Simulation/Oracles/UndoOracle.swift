@@ -29,6 +29,8 @@ final class UndoOracle: Invariant {
     let field: String
     let value: FieldValue?
   }
+  /// The number of commits so far.
+  @exclusivity(unchecked) private(set) var commits = 0
   @exclusivity(unchecked) private var names: [String] = []
   /// Every change of each field in the present log, in order.
   @exclusivity(unchecked) private var changes: [String: [Change]] = [:]
@@ -94,6 +96,7 @@ final class UndoOracle: Invariant {
     var version = group.previous
     for commit in group.commits {
       version += 1
+      commits += 1
       let owner = group.origins[Int(commit.origin)].name
       var entry = Entry(owner: owner)
       for change in commit.changes where Int(change.field) < names.count {
@@ -122,6 +125,8 @@ final class UndoOracle: Invariant {
       let entry = entries[Point(epoch: epoch, version: version)]
     else { return }
     for field in entry.fields where UndoOracle.compared.contains(field.name) {
+      // A redo of what was never sent is as good as the first write.
+      if peer.writes.withdrawn[field.name]?.contains(field.value) == true { continue }
       let isKept =
         hasLost
         && (field.before == nil || field.before?.value == nil

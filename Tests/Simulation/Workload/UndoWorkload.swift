@@ -35,7 +35,10 @@ final class UndoWorkload: SimulationPart {
       let words = SimulatedField.elements(of: shown) + [context.writeCount]
       let text = FieldOperation(.set, "w", SimulatedField.text(of: words))
       try peer.writeUndoable(Proposal(operations: [text]), rules: ["w": RuledWrite(.text, base: shown)])
-    case 7: try peer.writeUndoable(Proposal(operations: [set]), as: .notUndoable)
+    case 7:
+      // A peer alone undoes everything in the end.
+      let role: UndoRole = profile.peers == 1 ? .step(edit: 0) : .notUndoable
+      try peer.writeUndoable(Proposal(operations: [set]), as: role)
     case 8...10: _ = try peer.restore(redoes: false)
     default: _ = try peer.restore(redoes: true)
     }
@@ -73,7 +76,7 @@ final class UndoWorkload: SimulationPart {
     if redone > 0 { counts[.redone] += 1 }
   }
 
-  /// - Returns: how many steps were taken back.
+  /// - Returns: how many commits took steps back.
   private func takeBack(
     _ peer: SimulatedPeer, redoes: Bool, most: Int, _ run: (UInt64) throws(Violation) -> Void
   ) throws(Violation) -> Int {
@@ -81,6 +84,7 @@ final class UndoWorkload: SimulationPart {
     var tries = 0
     while count < most, tries < UndoLimits.maxSteps {
       tries += 1
+      let commits = oracle?.commits
       let start = try peer.restore(redoes: redoes)
       if start == .nothing { break }
       guard case .written(let id, _, _) = start else { continue }
@@ -88,7 +92,8 @@ final class UndoWorkload: SimulationPart {
       guard peer.writes.undone[id] == nil else {
         throw Violation(.undo, "\(peer)'s write \(id.rawValue), which takes a step back, has no outcome")
       }
-      count += 1
+      // A step that set a field and deleted it again changes nothing, and leaves nothing to redo.
+      if oracle?.commits != commits { count += 1 }
     }
     return count
   }
@@ -116,6 +121,7 @@ extension SimulatedPeer {
 
   fileprivate func restore(redoes: Bool) throws(Violation) -> UndoStart {
     let start: UndoStart
+    let shown = UndoOracle.compared.map { ($0, session.shown(UndoWorkload.model, $0)) }
     do {
       start = try session.restore(UndoWorkload.model, redoes: redoes, now: clock, into: &effects)
     } catch {
@@ -124,7 +130,9 @@ extension SimulatedPeer {
     record("\(self) \(redoes ? "redoes" : "undoes"): \(start)")
     switch start {
     case .nothing: break
-    case .withdrawn: counts[.undoWithdrawn] += 1
+    case .withdrawn(let fields):
+      counts[.undoWithdrawn] += 1
+      for (field, value) in shown where fields.contains(field) { writes.withdrawn[field, default: []].insert(value) }
     case .failed(let failure):
       switch failure.cause {
       case .changed: counts[.undoOvertaken] += 1
