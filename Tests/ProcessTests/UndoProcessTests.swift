@@ -93,7 +93,7 @@ struct UndoProcessTests {
     #expect(try bench.run("set", "lamp.level=0.5").code == 0)
     #expect(await shows(0.5, lamp))
     guard case .failed(let reason) = await undoing.undo() else { return #expect(Bool(false)) }
-    #expect(reason.hasPrefix("level was changed by bindpeer"), "\(reason)")
+    #expect(reason.hasPrefix("level was changed by shell-") && reason.hasSuffix(" since"), "\(reason)")
     #expect(lamp.level == 0.5)
     withExtendedLifetime(hub) {}
   }
