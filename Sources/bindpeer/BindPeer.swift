@@ -45,6 +45,7 @@ struct BindPeer: AsyncParsableCommand {
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
       Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
+      Record.self, Play.self,
       Ping.self, Bench.self, JoinHub.self, TrustHub.self,
       RotateKey.self,
     ])

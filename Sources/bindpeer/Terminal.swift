@@ -13,6 +13,7 @@ struct Failure: Error {
     case noHub = 69
     case ourBug = 70
     case cannotCreate = 73
+    case cannotWrite = 74
     case timedOut = 75
     case otherProtocol = 76
     case notPermitted = 77

@@ -16,8 +16,8 @@ final class HubLoop {
   private var clients = InProcessClients()
   private let logFile: LogFile?
   private let storeWorker: StoreWorker
-  @exclusivity(unchecked) private var machine: HubMachine
-  @exclusivity(unchecked) private var output = HubOutput()
+  @exclusivity(unchecked) var machine: HubMachine
+  @exclusivity(unchecked) var output = HubOutput()
   @exclusivity(unchecked) private var poller = Poller()
   private var isStopping = false
   private var failure: StoreError?
@@ -130,8 +130,9 @@ final class HubLoop {
         let messages = mailbox.takeMessages()
         // A gateway may speak for somebody who has been admitted a moment ago.
         if messages.contains(where: \.isHello) { transport.tellMembers(&machine) }
-        for message in messages where !clients.receive(message, &machine, time: time, into: &output) {
-          isStopping = true
+        for message in messages {
+          if case .play(let request) = message { play(request, time: time) }
+          if !clients.receive(message, &machine, time: time, into: &output) { isStopping = true }
         }
       }
       machine.reporter.transport = transport.counters
@@ -181,7 +182,7 @@ final class HubLoop {
   }
 
   /// Passes decisions to the store, handles its answers and sends frames, until nothing is left to do.
-  private func settle(time: HubTime) {
+  func settle(time: HubTime) {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
