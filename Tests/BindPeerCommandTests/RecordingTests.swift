@@ -88,6 +88,16 @@ struct RecordingTests {
     #expect(throws: Failure.self) { try Recording([], file: "f") }
   }
 
+  @Test("the states before the first commit are the beginning, whenever they arrived")
+  func beginning() throws {
+    let recording = try recording([
+      (0, .recording(prefix: "", hub: "", log: 1)),
+      (70, lines()[0].1),
+      (90, lines()[1].1),
+    ])
+    #expect(recording.steps.map(\.time) == [0, 90_000_000])
+  }
+
   @Test("a snapshot within a recording deletes the fields that it does not name")
   func snapshot() throws {
     let states = [
@@ -165,6 +175,22 @@ struct RecordingTests {
     #expect(player.result.differences == [])
     #expect(player.result.stretches == ["m: the commits after version 41, up to 60, are one state"])
     #expect(player.result.failure?.code == .no)
+  }
+
+  @Test("a model that loses its last value is gone, as in the recorded run, and comes back at its version")
+  func removal() async throws {
+    let hub = try Hub.embedded()
+    defer { hub.stop() }
+    func commit(_ version: Version, _ text: String?) -> HistoryLine.Content {
+      let commit = RecordedCommit(
+        model: "m", epoch: 9, version: version, origin: arm, changes: [.init("a", value(text))])
+      return .commit(commit, digest: values(version, text.map { [field("a", $0, version)] } ?? []).digest)
+    }
+    var player = Player(
+      try recording([(0, commit(1, "1")), (1, commit(2, nil)), (2, commit(3, "2"))]), into: hub, speed: nil,
+      isExact: true)
+    await player.play(from: 0)
+    #expect(player.result.failure == nil, "\(player.result)")
   }
 
   // MARK: Comparing

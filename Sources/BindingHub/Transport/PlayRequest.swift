@@ -8,7 +8,8 @@ struct PlayRequest: Sendable {
 
 /// What became of recorded commits that a hub was given.
 package struct PlayedCommits: Sendable {
-  /// For each commit the head of its model right after it; nil: the hub ended, or its store was busy, before.
+  /// For each commit the head of its model right after it; nil: no field has a value, and the model is gone. Empty if
+  /// the hub has ended.
   package var heads: [(version: Version, digest: UInt64)?] = []
   /// The number of open sessions.
   package var sessionCount = 0

@@ -11,8 +11,8 @@ struct Play: AsyncParsableCommand {
     discussion: """
       The hub lives in this program, in memory; its address is printed, and COMMAND gets it as BINDPEER_HUB. Commits \
       are put in as they were: no owner is asked, no condition tested.
-        bindpeer play run.history --listen local             for bindpeer watch, or any program, to look at
-        bindpeer play run.history --speed max --check        digests equal at every recorded version?
+        bindpeer play run.history --listen local          for programs to read
+        bindpeer play run.history --speed max --check     are all digests equal?
         bindpeer play run.history --without panel --check -- ./panel
       With --without, what PEER wrote is left out; COMMAND has to write it. --check then compares, field by field, \
       the values that COMMAND writes with those that PEER wrote, in their order, and names the first that differs.

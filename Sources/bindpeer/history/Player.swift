@@ -53,10 +53,12 @@ struct Player {
     result.models.insert(step.model)
     // Who is present is not played, so an ephemeral model has another digest.
     guard isExact, !Names.isEphemeral(step.model), let digest = step.digest else { return }
-    guard let head = played.heads.last ?? nil else {
+    guard let last = played.heads.last else {
       result.differences.append("\(step.model): version \(step.version) could not be put in; the hub has ended")
       return
     }
+    // A model without values is removed at once.
+    let head = last ?? (step.commits.last?.version ?? 0, 0)
     if head.version != step.commits.last?.version {
       guard shifted.insert(step.model).inserted else { return }
       result.stretches.append(

@@ -6,7 +6,7 @@ import Foundation
 struct Recording {
   /// Commits to play together, and what is expected then.
   struct Step {
-    /// The time since the first line, nanoseconds.
+    /// The time since the first line, nanoseconds; 0 for the states before the first commit, with which it begins.
     let time: UInt64
     let model: String
     /// Each with the version that it had.
@@ -83,12 +83,14 @@ private struct RecordingBuilder {
     }
   }
   private var start: UInt64?
+  private var hasCommit = false
   private var models: [String: Known] = [:]
 
   mutating func step(of line: HistoryLine) -> Recording.Step? {
     let begin = start ?? line.time
     start = begin
-    let time = line.time - min(begin, line.time)
+    if case .commit = line.content { hasCommit = true }
+    let time = hasCommit ? line.time - min(begin, line.time) : 0
     switch line.content {
     case .recording: return nil
     case .commit(let commit, let digest):
