@@ -102,7 +102,7 @@ let package = Package(
     .executableTarget(
       name: "bindpeer",
       dependencies: [
-        "BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ",
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -189,7 +189,7 @@ let package = Package(
       ],
       path: "Tests/Fuzz", exclude: ["Driver", "corpus", "run"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
-    .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
+    .testTarget(name: "HistoryTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",
       dependencies: [
@@ -198,12 +198,14 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
+      name: "BindPeerCommandTests",
+      dependencies: ["BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
       exclude: ["QRVectors"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
       dependencies: [
-        "BindbusTesting", "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+        "BindbusTesting", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
   ]

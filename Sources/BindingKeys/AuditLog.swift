@@ -45,6 +45,8 @@ package final class AuditLog: Sendable {
     case denied(String)
     /// A limit of a name has held so many times by now.
     case limited(name: String, limit: String, most: Int, times: Int64)
+    /// An administrator has removed something from a model's history.
+    case historyDropped(String)
   }
 
   private struct State {
@@ -183,6 +185,7 @@ extension AuditLog.Event {
     case .keyChanged(let key): return line("keyChanged", text("key", "\(key)"))
     case .keyChangeFailed(let problem): return line("keyChangeFailed", text("problem", problem))
     case .denied(let text): return line("denied", .init("text", .string(text)))
+    case .historyDropped(let what): return line("historyDropped", text("what", what))
     case .limited(let name, let limit, let most, let times):
       return line(
         "limited", text("name", name), text("limit", limit), .init("most", .integer(Int64(most))),

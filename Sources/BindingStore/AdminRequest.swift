@@ -3,14 +3,16 @@ import Foundation
 
 /// Admin requests to the hub that has a store open: a file beside the store, for any user who may write there.
 ///
-/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about three times a second, and
-/// removes it when the request is fulfilled. It renames a request that it cannot fulfil to `PATH.wish.refused`,
-/// with the reason in it.
+/// `PATH.wish` holds one line: `compact`, `restore BACKUP`, or `drop MODEL [before VERSION|field FIELD]`. The hub looks
+/// for it about three times a second, and removes it when the request is fulfilled. It renames a request that it cannot
+/// fulfil to `PATH.wish.refused`, with the reason in it.
 package enum AdminRequest: Sendable, Hashable {
   /// Compact the store, and make its file as small as possible.
   case compact
   /// Restore the store from this backup; the path is absolute.
   case restore(String)
+  /// Remove something from the history of a model.
+  case drop(HistoryDrop)
 
   /// Leaves the request beside the store at `path`. It replaces an earlier one.
   /// - Throws: `StoreError` when the file cannot be written.
@@ -58,9 +60,10 @@ package enum AdminRequest: Sendable, Hashable {
   }
 
   /// Reports the hub's progress, unless the request was withdrawn.
-  static func report(_ progress: String, at path: String) {
-    guard StoreFiles.exists(file(of: path)) else { return }
-    try? Data("compact\n\(progress)\n".utf8).write(to: URL(fileURLWithPath: file(of: path)), options: .atomic)
+  func report(_ progress: String, at path: String) {
+    let file = AdminRequest.file(of: path)
+    guard StoreFiles.exists(file) else { return }
+    try? Data("\(line)\n\(progress)\n".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
   }
 
   /// Ends a fulfilled request and leaves a report.
@@ -80,6 +83,7 @@ package enum AdminRequest: Sendable, Hashable {
     switch self {
     case .compact: "compact"
     case .restore(let backup): "restore \(backup)"
+    case .drop(let drop): "drop \(drop.line)"
     }
   }
 
@@ -90,7 +94,8 @@ package enum AdminRequest: Sendable, Hashable {
     let line = text.split(separator: "\n").first.map(String.init) ?? ""
     if line == "compact" { return .compact }
     if line.hasPrefix("restore /") { return .restore(String(line.dropFirst(8))) }
-    refuse(at: path, "'\(line.prefix(80))' is not a request: use 'compact' or 'restore /PATH'")
+    if line.hasPrefix("drop "), let drop = HistoryDrop(line: line.dropFirst(5)) { return .drop(drop) }
+    refuse(at: path, "'\(line.prefix(80))' is not a request: use 'compact', 'restore /PATH' or 'drop MODEL'")
     return nil
   }
 

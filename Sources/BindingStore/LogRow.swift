@@ -19,13 +19,21 @@ enum LogRow {
 
   /// The checked bytes of one row.
   static func read(_ db: Database, _ row: Int64, path: String) throws -> (time: UInt64, bytes: [UInt8]) {
+    guard let found = try readIfThere(db, row, path: path) else {
+      throw StoreError.damaged(path, "row \(row) of table log is missing")
+    }
+    return found
+  }
+
+  /// The checked bytes of one row; nil: there is none of that number.
+  static func readIfThere(
+    _ db: Database, _ row: Int64, path: String
+  ) throws -> (time: UInt64, bytes: [UInt8])? {
     let statement = try db.cachedStatement(sql: "SELECT row, time, checksum, bytes FROM log WHERE row = ?")
     // The row lives in the cursor's memory.
     let rows = try Row.fetchCursor(statement, arguments: [row])
     defer { withExtendedLifetime(rows) {} }
-    guard let found = try rows.next() else {
-      throw StoreError.damaged(path, "row \(row) of table log is missing")
-    }
+    guard let found = try rows.next() else { return nil }
     return try checked(found, path)
   }
 

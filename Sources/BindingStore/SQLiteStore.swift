@@ -92,7 +92,9 @@ package final class SQLiteStore: Store {
   package var floor: LogFloor { index.floor }
   /// The store's path and sizes.
   package var status: StoreStatus {
-    StoreStatus(path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(index.logBytes), isFull: isFull)
+    StoreStatus(
+      path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(index.logBytes), isFull: isFull,
+      drops: work.requests.drops)
   }
 
   // MARK: Appending
@@ -227,6 +229,21 @@ package final class SQLiteStore: Store {
       }
     }
     return batches
+  }
+
+  /// Notes where a model's batches are now; they are read on a connection of their own.
+  package func history(_ query: HistoryQuery) -> HistoryReading {
+    let (path, history) = (path, database.history)
+    let uncompacted = index.locations[query.model]?.uncompacted
+    return HistoryReading { () throws(StoreError) in
+      guard let uncompacted else { return .none(to: query) }
+      let past = StoredPast(query, uncompacted, path: path)
+      do {
+        return try history.read { db in try past.page(db) }
+      } catch {
+        throw StoreError(error, in: path)
+      }
+    }
   }
 
   // MARK: Epochs, upkeep and closing

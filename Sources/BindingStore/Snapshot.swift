@@ -36,6 +36,16 @@ struct Snapshot: Hashable {
     return found
   }
 
+  /// The number and the last record of a model's current snapshot; nil: it has none.
+  static func find(_ db: Database, name: String) throws -> (model: Int64, record: UInt64)? {
+    guard
+      let row = try Row.fetchOne(
+        db, sql: "SELECT model, record FROM snapshot WHERE name = ?", arguments: [name]),
+      let model = Int64.fromDatabaseValue(row[0]), let record = Int64.fromDatabaseValue(row[1])
+    else { return nil }
+    return (model, UInt64(bitPattern: record))
+  }
+
   /// Makes it the current snapshot.
   func write(_ db: Database, name: String) throws {
     try db.execute(

@@ -12,6 +12,8 @@ final class StoreDatabase {
   let checkpoints: Checkpoints
   /// The metadata on the disk.
   var metadata: StoreMetadata
+  /// The connection of those who read history.
+  let history: HistoryDatabase
   private let connection: DatabaseQueue
   private let lock: StoreLock
   private var watch: FileWatch
@@ -20,6 +22,7 @@ final class StoreDatabase {
   init(_ opened: OpenedStore, path: String, durability: Durability, clock: LogClock, watch: FileWatch) {
     (self.path, self.durability, self.clock, self.watch) = (path, durability, clock, watch)
     (connection, lock, checkpoints, metadata) = (opened.db, opened.lock, opened.checkpoints, opened.metadata)
+    history = HistoryDatabase(path: path)
   }
 
   /// Runs `body` with the connection; its errors become `StoreError`.
@@ -60,6 +63,7 @@ final class StoreDatabase {
   func close() throws(StoreError) {
     guard !hasClosed else { return }
     hasClosed = true
+    history.close()
     checkpoints.finish()
     var last = metadata
     last.isClean = true
@@ -127,6 +131,7 @@ final class StoreDatabase {
   /// Leaves the files as they are. Closing the connection would make SQLite remove, by name, whatever is there now.
   private func abandon() {
     try? RememberedLog(logID: metadata.logID, epoch: metadata.epoch, isTailLost: true).write(at: path)
+    history.abandon()
     for kept in [connection, checkpoints.abandon()] { _ = Unmanaged.passRetained(kept) }
     hasClosed = true
   }

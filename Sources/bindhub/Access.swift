@@ -128,13 +128,18 @@ struct Access: ParsableCommand {
 
     private func explain(_ right: AccessRole.Right, _ model: String, _ field: String?, _ roles: [(String, AccessRole)])
     {
-      for (name, role) in roles {
+      // A pattern of history alone allows nothing: it needs a right to read.
+      for (name, role) in right == .history ? [] : roles {
         for pattern in role.patterns[right] ?? [] where pattern.matches(model: model) {
           guard let field, right.isByField else {
             return print("\(right.rawValue)  yes, by \(name): \(pattern)")
           }
           if pattern.matches(field: field) { return print("\(right.rawValue)  yes, by \(name): \(pattern)") }
         }
+      }
+      if right == .history, let (name, role) = roles.first(where: { $0.1.allows(.history, on: model) }) {
+        let why = role.patterns[.history]?.first { $0.matches(model: model) }.map(\.description) ?? "goes with read"
+        return print("history  yes, by \(name): \(why)")
       }
       if right == .read, let (name, _) = roles.first(where: { $0.1.allows(.read, on: model) }) {
         return print("read  yes, by \(name): another right on the model includes it")

@@ -137,7 +137,9 @@ struct Recover: ParsableCommand {
     abstract: "Recreate a damaged or deleted store as the same log; peers bring back their commits.",
     discussion: """
       Stop the hub before this command, and start it afterwards: it begins a later epoch and asks each peer that
-      connects for the commits that the store lacks. With a backup, the store begins with the backup's content. The
+      connects for the commits that the store lacks. It waits for peers for the time of --for, and takes old replicas
+      too, which peers have kept in a file; of each model the one with the highest epoch and version.
+      With a backup, the store begins with the backup's content. The
       previous file is kept in the same directory, under a name that contains '.before-'. To return to a backup without
       recovering later commits:  bindhub restore BACKUP
       """)
@@ -148,14 +150,25 @@ struct Recover: ParsableCommand {
   @OptionGroup var kept: KeptStore
 
   @Option(
-    name: .customLong("log"), help: "Log id, as 'bindhub status' prints it; needed only if no file contains it.")
+    name: .customLong("log"),
+    help: """
+      Log id to go on with, as 'bindhub status' and 'bindpeer --keep FILE get --json' print it; needed only if no file \
+      of the store contains it.
+      """)
   var logID: String?
+
+  @Option(name: .customLong("for"), help: "How long the hub waits for peers, such as 10s or 5m; at most 1h.")
+  var wait = TimeSpan(seconds: 60)
+
+  func validate() throws {
+    if wait.milliseconds > 3_600_000 { throw ValidationError("--for is at most 1h") }
+  }
 
   func run() throws {
     let path = kept.pathOfLost()
     let given = logID.map { text in
       guard let number = UInt64(text, radix: 16), number > 0 else {
-        fail("--log needs the log id that 'bindhub status' prints", 64)
+        fail("--log needs the log id that 'bindhub status' or 'bindpeer --keep FILE get --json' prints", 64)
       }
       return number
     }
@@ -165,7 +178,10 @@ struct Recover: ParsableCommand {
         let done = try SQLiteStore.recover(path, backup: backup.map { absolutePath($0) }, logID: given)
         print("\(path) is recreated as log \(String(done.logID, radix: 16)), \(backup.map { "from \($0)" } ?? "empty")")
         if let aside = done.aside { print("The previous file is kept:  \(aside)") }
-        print("Start the hub; its peers then bring back their commits:  bindhub serve")
+        try RecoveryWait.leave(wait.milliseconds, at: path)
+        print(
+          "Start the hub; its peers then bring back their commits, for which it waits "
+            + "\(wait.defaultValueDescription):  bindhub serve")
         return
       } catch {
         // A hub that is restarted in a loop holds the store briefly each time.
@@ -207,7 +223,7 @@ struct Compact: ParsableCommand {
 /// time.
 /// - Returns: the hub's report of what was done, if any.
 @discardableResult
-private func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
+func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while ContinuousClock.now < limit {
     switch AdminRequest.result(at: path) {

@@ -100,6 +100,7 @@ struct Serve: ParsableCommand {
     if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
+      configuration.recreatedWait = .milliseconds(Int64(clamping: RecoveryWait.read(at: path)))
     }
     var web = webChoice.configuration(
       isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
@@ -122,6 +123,7 @@ struct Serve: ParsableCommand {
       OpenFiles.raise()
       let hub = try Hub(configuration: configuration, logger: log)
       try hub.start()
+      Serve.endWaiting(configuration, at: storeChoice.path(for: configuration.listen.first), log)
       let gateway = Serve.serve(hub, web, log)
       pages.withLock { $0 = gateway }
       announce(hub, gateway)
@@ -159,6 +161,14 @@ struct Serve: ParsableCommand {
     let isNeeded = addresses.contains { $0.transport == .tcp } || keys.haveAccess || webChoice.web != nil
     guard keys.exist, isNeeded else { return nil }
     return keys.directory
+  }
+
+  /// After a recovery the hub waits for its peers once.
+  private static func endWaiting(_ configuration: Hub.Configuration, at path: String?, _ log: Logger) {
+    let wait = Double(configuration.recreatedWait / .milliseconds(1)) / 1_000
+    guard let path, wait > 0 else { return }
+    log.notice("the store was recreated: models without values wait \(wait) s for the replicas of peers")
+    DispatchQueue.global().asyncAfter(deadline: .now() + wait) { RecoveryWait.remove(at: path) }
   }
 
   /// Serves pages. If they cannot be served the hub does not run either.

@@ -7,6 +7,13 @@ struct Address {
   let field: String?
   var isPrefix: Bool { model.isEmpty || model.hasSuffix("/") }
 
+  private init(model: String, field: String) { (self.model, self.field) = (model, field) }
+
+  /// The address under which the value is stored: an alias is resolved.
+  func stored(in model: SharedModel) -> Address {
+    field.map { Address(model: self.model, field: model.storedName(of: $0)) } ?? self
+  }
+
   init(_ text: String) throws(Failure) {
     // A model id has no dots, so the first one begins the field; `@description` and similar names are ordinary
     // fields.

@@ -21,8 +21,12 @@ struct Assignment {
     case bytes
   }
   let model: String
-  let field: String
+  /// The name as typed, until `resolve` replaces an alias.
+  private(set) var field: String
   let source: Source
+
+  /// Replaces an alias by the name under which the value is stored.
+  mutating func resolve(in model: SharedModel) { field = model.storedName(of: field) }
 
   init(_ text: String) throws(Failure) {
     if text.hasSuffix("!"), !text.contains("=") {

@@ -39,18 +39,23 @@ struct BindPeer: AsyncParsableCommand {
         69  no hub answers                    it cannot be used
         73  the outbox cannot be used     130 interrupted
 
-      --hub, --timeout, --name, --outbox and --json may also precede the command.
+      --hub, --timeout, --name, --outbox, --keep and --json may also precede the command.
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindpeer 0.1.0, protocol 0",
-    subcommands: [
-      Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
-      Ping.self, Bench.self, JoinHub.self, TrustHub.self,
-      RotateKey.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Values",
+        subcommands: [Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self]),
+      CommandGroup(name: "Models", subcommands: [List.self, Describe.self]),
+      CommandGroup(
+        name: "The past", subcommands: [History.self, Blame.self, Revert.self, Record.self, Play.self]),
+      CommandGroup(
+        name: "The hub", subcommands: [Ping.self, Bench.self, JoinHub.self, TrustHub.self, RotateKey.self]),
     ])
 
   private static let words = CommandWords(
-    valued: ["--hub", "--timeout", "--name", "--outbox"], flags: ["--json"],
+    valued: ["--hub", "--timeout", "--name", "--outbox", "--keep"], flags: ["--json"],
     habits: [
       "put": "bindpeer set", "write": "bindpeer set", "pub": "bindpeer set", "publish": "bindpeer set",
       "toggle": "bindpeer set MODEL.FIELD!", "incr": "bindpeer set MODEL.FIELD+=1",
@@ -58,6 +63,7 @@ struct BindPeer: AsyncParsableCommand {
       "read": "bindpeer get", "cat": "bindpeer get", "show": "bindpeer get",
       "sub": "bindpeer watch", "subscribe": "bindpeer watch", "monitor": "bindpeer watch", "tail": "bindpeer watch",
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
+      "log": "bindpeer history", "undo": "bindpeer revert", "annotate": "bindpeer blame",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",
       "start": "bindhub serve", "verify": "bindhub verify", "backup": "bindhub backup",
     ],

@@ -28,11 +28,23 @@ struct CommonOptions: ParsableArguments {
     help: "File that stores each write until the hub decides it. Writes of earlier runs in it are sent first.")
   var outbox: String?
 
+  @Option(
+    name: .long,
+    help: """
+      File that keeps writes like --outbox, and the last known values: get prints those without a hub, also while \
+      another program has the file.
+      """)
+  var keep: String?
+
+  func validate() throws {
+    if keep != nil, outbox != nil { throw ValidationError("--keep does all that --outbox does. Omit --outbox") }
+  }
+
   /// The time limit for the hub and its answers.
   var timeout: TimeSpan { limit ?? TimeSpan(seconds: 5) }
 
   /// The path of the outbox file, if one is named.
-  var outboxPath: String? { outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
+  var outboxPath: String? { keep ?? outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
 
   /// Joins the hub, or throws that there is none.
   /// - Parameter patiently: wait the full timeout even if nothing listens.
@@ -74,16 +86,16 @@ struct CommonOptions: ParsableArguments {
   }
 
   func makePeer() throws(Failure) -> Peer {
-    try makePeer(name, outbox: outboxPath.map { .file($0) } ?? .memory)
+    if let keep { return try makePeer(name, keeping: .file(keep)) }
+    return try makePeer(name, keeping: outboxPath.map { .init(outbox: .file($0)) } ?? .memory)
   }
 
   /// - Parameter location: where the hub is; nil: where the options say.
   func makePeer(
-    _ name: String, at location: HubLocation? = nil, outbox: OutboxStorage = .memory
+    _ name: String, at location: HubLocation? = nil, keeping: Peer.Keeping = .memory
   ) throws(Failure) -> Peer {
     do throws(PeerError) {
-      return try Peer(
-        name: name, hub: location ?? self.location, configuration: .init(outbox: outbox), logger: Terminal.logger)
+      return try Peer(name: name, hub: location ?? self.location, keeping: keeping, logger: Terminal.logger)
     } catch {
       throw Failure(error)
     }
@@ -119,7 +131,7 @@ struct CommonOptions: ParsableArguments {
 
 extension Failure {
   /// Why a peer cannot be created.
-  fileprivate init(_ error: PeerError) {
+  init(_ error: PeerError) {
     switch error {
     case .address: self.init(.usage, "\(error)")
     case .keys: self.init(.refusedConfiguration, "\(error)")

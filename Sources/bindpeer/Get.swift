@@ -15,9 +15,15 @@ struct Get: AsyncParsableCommand {
   var meta = false
   @Flag(help: "Read ephemeral fields, which exist as long as the peer that wrote them.")
   var ephemeral = false
+  @Flag(help: "Print secret values on a terminal, too.")
+  var reveal = false
 
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
+    if let keep = common.keep {
+      guard !ephemeral else { throw Failure(.usage, "Ephemeral fields are not kept. Omit --ephemeral, or --keep") }
+      return try KeptReader(common: common, path: keep, isRaw: raw, showsMeta: meta, reveals: reveal).run(asked)
+    }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)
@@ -74,25 +80,35 @@ struct Get: AsyncParsableCommand {
     }
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
-      Terminal.print("\(model.modelID).\(field) = \(Terminal.readable(value))\(tail)")
+      let words = model.readable(value, of: field, revealing: reveal)
+      Terminal.print("\(model.modelID).\(field) = \(words)\(tail)")
     }
   }
 
   private func metaText(_ model: SharedModel, _ field: String) -> String {
     guard let record = model.record(field) else { return "" }
-    return
-      "version \(record.version) by \(record.origin.attribution) at \(Terminal.clock(record.time))"
+    let described = model.modelDescription
+    var parts = ["version \(record.version) by \(record.origin.attribution) at \(Terminal.clock(record.time))"]
+    if record.isExpired { parts.append("expired: the hub is silent") }
+    parts += described.fields[field].map(Describe.shown) ?? []
+    let aliases = described.aliases.filter { $0.value == field }.keys.sorted()
+    if !aliases.isEmpty { parts.append("also called \(aliases.joined(separator: ", "))") }
+    return PrintedText.escaped(parts.joined(separator: "  "))
   }
 
   private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
     guard let record = model.record(field) else { return .null }
-    let user = record.origin.user.map { [JSON.Member("user", .string($0))] } ?? []
+    let described = model.modelDescription
+    var more = record.origin.user.map { [JSON.Member("user", .string($0))] } ?? []
+    if let field = described.fields[field] { more.append(.init("description", field.json)) }
+    let aliases = described.aliases.filter { $0.value == field }.keys.sorted()
+    if !aliases.isEmpty { more.append(.init("aliases", .array(aliases.map(JSON.string)))) }
     return .object(
       [
         .init("version", .integer(Int64(clamping: record.version))),
         .init("origin", .string(record.origin.fullName)),
         .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
-      ] + user)
+      ] + more + (record.isExpired ? [.init("expired", .bool(true))] : []))
   }
 
   private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> String {
@@ -122,7 +138,7 @@ struct ModelReader {
     for (_, model) in found {
       guard await model.whenCurrent(timeout: timeout.duration) else { throw late(model, model.id) }
     }
-    return found
+    return found.map { ($0.stored(in: $1), $1) }
   }
 
   /// The current ephemeral models of the given models.

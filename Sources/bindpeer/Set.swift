@@ -101,14 +101,15 @@ struct Set: AsyncParsableCommand {
       .timedOut,
       """
       No hub answers. Stored in \(path): \(left.joined(separator: ", ")).
-      The next bindpeer with --outbox \(path) sends these writes.
+      The next bindpeer with \(common.keep == nil ? "--outbox" : "--keep") \(path) sends these writes.
       """)
   }
 
   private func proposal(_ assignments: [Assignment], to model: SharedModel) throws(Failure) -> Proposal {
     let declared = model.modelDescription.fields
     var proposal = Proposal(operations: [])
-    for assignment in assignments {
+    for var assignment in assignments {
+      assignment.resolve(in: model)
       var operation = try assignment.operation(
         declared: declared[assignment.field], shown: model[assignment.field], as: reading)
       if asDefault, operation.verb == .set { operation.verb = .setIfAbsent }

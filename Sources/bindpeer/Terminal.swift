@@ -13,6 +13,7 @@ struct Failure: Error {
     case noHub = 69
     case ourBug = 70
     case cannotCreate = 73
+    case cannotWrite = 74
     case timedOut = 75
     case otherProtocol = 76
     case notPermitted = 77
@@ -38,6 +39,9 @@ enum Terminal {
 
   /// Whether standard output is a terminal that supports colour.
   static let isColoured = isatty(1) == 1 && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
+
+  /// Whether standard output is a screen, on which secret values are hidden.
+  static let isScreen = isatty(1) == 1
 
   /// The value of a variable; nil if it is empty or unset.
   static func environment(_ name: String) -> String? {
@@ -68,5 +72,29 @@ enum Terminal {
   /// A value for display in one line: no control characters, no direction marks, bounded length.
   static func readable(_ value: FieldValue?, limit: Int = 200) -> String {
     value.map { excerpt($0.description, limit: limit) } ?? "none"
+  }
+}
+
+extension SharedModel {
+  /// Says which values are secret, also for the ephemeral fields of a model.
+  var shownDescription: ModelDescription { (stored ?? self).modelDescription }
+
+  /// A value for display in one line; that of a secret field is hidden on a screen, unless it is asked for.
+  func readable(
+    _ value: FieldValue?, of field: String, revealing: Bool = false, onScreen: Bool = Terminal.isScreen,
+    limit: Int = 200
+  ) -> String {
+    shownDescription.readable(value, of: field, revealing: revealing, onScreen: onScreen, limit: limit)
+  }
+}
+
+extension ModelDescription {
+  /// A value for display in one line; that of a secret field is hidden on a screen, unless it is asked for.
+  func readable(
+    _ value: FieldValue?, of field: String, revealing: Bool = false, onScreen: Bool = Terminal.isScreen,
+    limit: Int = 200
+  ) -> String {
+    let isHidden = value != nil && !revealing && onScreen && fields[field]?.isSecret == true
+    return isHidden ? "(secret; get --reveal shows it)" : Terminal.readable(value, limit: limit)
   }
 }

@@ -11,10 +11,11 @@ struct Reset: AsyncParsableCommand {
   var address: String
 
   mutating func run() async throws {
-    let address = try Address(address)
-    guard !address.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
+    let named = try Address(self.address)
+    guard !named.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
     let peer = try await common.connect()
-    let model = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    let (address, model) = try await reader.read([Address(self.address)])[0]
     let declared = model.modelDescription.fields.filter { address.field == nil || $0.key == address.field }
     let operations = declared.sorted { $0.key < $1.key }.compactMap { name, field in
       field.defaultValue.map { FieldOperation(.set, name, FieldValue(json: $0)) }
@@ -41,12 +42,13 @@ struct Remove: AsyncParsableCommand {
   var model = false
 
   mutating func run() async throws {
-    let address = try Address(address)
-    guard !address.isPrefix, (address.field != nil) != model else {
+    let named = try Address(self.address)
+    guard !named.isPrefix, (named.field != nil) != model else {
       throw Failure(.usage, "Name a field, as in rm lamp.level, or a model with --model, as in rm lamp --model")
     }
     let peer = try await common.connect()
-    let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    let (address, shared) = try await reader.read([Address(self.address)])[0]
     if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
       Terminal.complain("\(shared.id) has no field \(field). Did you mean \(shared.id).\(near)?")
     }
@@ -90,47 +92,6 @@ struct List: AsyncParsableCommand {
       }
     }
     await peer.close(flush: .zero)
-  }
-}
-
-/// Shows a model's description.
-struct Describe: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show the declarations of a model's fields.")
-
-  @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL")
-  var model: String
-
-  mutating func run() async throws {
-    let address = try Address(model)
-    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "describe needs a model") }
-    let peer = try await common.connect()
-    let reader = ModelReader(peer: peer, timeout: common.timeout)
-    let shared = try await reader.read([address])[0].1
-    let description = shared.modelDescription
-    if common.json {
-      Terminal.print(description.json)
-    } else if description.fields.isEmpty {
-      let near = shared.values.isEmpty ? await reader.nearestModel(to: address.model) : nil
-      let hint = near.map { " Did you mean \($0)?" } ?? ""
-      throw Failure(.no, "No field of \(address.model) is declared.\(hint)")
-    } else {
-      for (name, field) in description.fields.sorted(by: { $0.key < $1.key }) { Terminal.print(line(name, field)) }
-    }
-    await peer.close(flush: .zero)
-  }
-
-  private func line(_ name: String, _ field: FieldDescription) -> String {
-    var parts = ["\(name)", field.type.rawValue]
-    if field.minimum != nil || field.maximum != nil {
-      parts.append("\(field.minimum?.text ?? "…")...\(field.maximum?.text ?? "…")")
-    }
-    if !field.choices.isEmpty { parts.append("one of " + field.choices.map(\.text).joined(separator: ", ")) }
-    if let length = field.maximumLength { parts.append("at most \(length) characters") }
-    if let unit = field.unit { parts.append("in \(unit)") }
-    if let value = field.defaultValue { parts.append("default \(value.text)") }
-    // The description is untrusted text.
-    return PrintedText.escaped(parts.joined(separator: "  "))
   }
 }
 

@@ -132,7 +132,7 @@ struct WaitCondition {
 
   func holds(in model: SharedModel) -> Bool {
     guard model.isCurrent, let field = address.field else { return false }
-    return holds(for: model[field].flatMap { try? $0.json })
+    return holds(for: model[model.storedName(of: field)].flatMap { try? $0.json })
   }
 
   func holds(for json: JSON?) -> Bool {
@@ -182,7 +182,9 @@ struct FieldHint {
 
   init?(of address: Address, in model: SharedModel, values: [String: FieldValue]) {
     let described = model.modelDescription.fields
-    guard let field = address.field, !described.isEmpty, described[field] == nil, values[field] == nil,
+    guard let name = address.field else { return nil }
+    let field = model.storedName(of: name)
+    guard !described.isEmpty, described[field] == nil, values[field] == nil,
       !field.hasPrefix("@"), let near = nearest(to: field, among: described.keys)
     else { return nil }
     words =

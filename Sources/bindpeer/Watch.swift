@@ -24,11 +24,18 @@ struct Watch: AsyncParsableCommand {
   var ephemeral = false
   @Flag(name: .customLong("wait-for-hub"), help: "Wait for a hub instead of failing if none answers.")
   var waitsForHub = false
+  @Option(help: "Print the commits from this version on first, and then each change as it arrives. For one model.")
+  var from: UInt64?
   @OptionGroup var pacing: WatchPace
 
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
     let pace = try pacing.pace()
+    if from != nil {
+      guard asked.count == 1, !asked[0].isPrefix, !ephemeral, pace == nil else {
+        throw Failure(.usage, "--from needs one model or field, and no --ephemeral, --every or --deadband")
+      }
+    }
     let limit = span == nil ? common.limit.map { DispatchTime.now() + .milliseconds(Int($0.milliseconds)) } : nil
     let peer = waitsForHub ? try common.makePeer() : try await common.connect(patiently: true)
     let (ended, end) = AsyncStream<Void>.makeStream()
@@ -43,6 +50,7 @@ struct Watch: AsyncParsableCommand {
           })
       } else {
         let model = try peer.model(address.model)
+        if from != nil { printer.hold(model.id) }
         printer.follow(ephemeral ? model.ephemeral : model, field: address.field, fromNow: false)
       }
     }
@@ -58,10 +66,21 @@ struct Watch: AsyncParsableCommand {
       }
     }
     defer { looking.cancel() }
+    let past = try from.map { version in
+      Task { [common, model = try peer.model(asked[0].model), address = asked[0]] in
+        await PastOfWatch(printer: printer, model: model, common: common).show(from: version, of: address)
+      }
+    }
+    defer { past?.cancel() }
+    if let past {
+      Task { if await past.value != nil { end.finish() } }
+    }
     if let limit = limit ?? span.map({ .now() + .milliseconds(Int($0.milliseconds)) }) {
       DispatchQueue.global().asyncAfter(deadline: limit) { end.finish() }
     }
     for await _ in ended {}
+    past?.cancel()
+    if let failure = await past?.value ?? nil { throw failure }
     if case .stopped(let reason) = peer.status.phase { throw reason.failure }
     if let limit = common.limit, span == nil {
       if peer.status.epoch == nil { throw common.noHub(peer) }

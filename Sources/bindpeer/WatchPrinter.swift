@@ -10,6 +10,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
   private var isDown = false
+  /// The followed models, whose descriptions say what is secret.
+  private var models: [String: SharedModel] = [:]
   /// Models whose initial values have been printed.
   private var begun: Swift.Set<String> = []
   private let pace: Pace<ModelChange>?
@@ -19,7 +21,10 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private var refusals: [String: JoinRefusal] = [:]
   /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
-
+  /// The fields that show their default because the hub is silent, by their addresses.
+  private var expiredFields: Swift.Set<String> = []
+  /// Updates of models whose past is printed first.
+  private var held: [String: [(update: ModelUpdate, missed: UInt64)]] = [:]
   /// Why the hub does not let this peer in, as told.
   private var linkRefusal: String?
 
@@ -45,10 +50,19 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
 
   func follow(_ model: SharedModel, field: String?, fromNow: Bool) {
     if let pace {
-      keep(model.observe(pace) { [weak self, id = model.id] change in self?.print(change, of: id, field) })
+      keep(
+        model.observe(pace) { [weak self, weak model, id = model.id] change in
+          self?.print(change, of: id, field.map { model?.storedName(of: $0) ?? $0 })
+        })
     } else {
-      keep(model.observe { [weak self] update, missed in self?.print(update, missed: missed, of: field) })
+      keep(
+        model.observe { [weak self, weak model] update, missed in
+          self?.print(update, missed: missed, of: field.map { model?.storedName(of: $0) ?? $0 })
+        })
     }
+    lock.lock()
+    models[model.id] = model
+    lock.unlock()
     keep(model)
     keep(model.statuses.observe { [weak self, id = model.id] in self?.refused(id, $0.refusal) })
   }
@@ -86,21 +100,87 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private func print(_ update: ModelUpdate, missed: UInt64, of field: String?) {
     lock.lock()
     defer { lock.unlock() }
+    if held[update.model] != nil {
+      held[update.model]?.append((update, missed))
+    } else {
+      show(update, missed: missed, of: field)
+    }
+  }
+
+  private func show(_ update: ModelUpdate, missed: UInt64, of field: String?) {
     guard left != 0 else { return }
     if missed > 0 {
       Terminal.complain("! \(missed) changes of \(update.model) arrived faster than they could be printed")
     }
     let isBeginning = begun.insert(update.model).inserted
+    if update.cause != .expired, !expiredFields.isEmpty {
+      expiredFields.subtract(update.changes.map { "\(update.model).\($0.field)" })
+    }
     switch update.cause {
     case .snapshot, .delta:
       // Commits that arrived with the catch-up are part of its values, which are printed already.
       if caughtUp(update, of: field), !isBeginning { countDown() }
       reached[update.model] = (update.epoch, update.version)
+    case .expired: expired(update, of: field)
     case .commits, .detached, .outcome, .local:
       for commit in update.commits {
         show(commit, update, of: field, coalesced: coalesced(before: commit.version, update))
         reached[update.model] = (update.epoch, commit.version)
       }
+    }
+  }
+
+  // MARK: The past
+
+  /// Keeps the updates of a model until its past is printed.
+  func hold(_ model: String) {
+    lock.lock()
+    held[model] = []
+    lock.unlock()
+  }
+
+  /// The epoch and version of the first update that is kept: commits up to it are past. nil: none has arrived.
+  func begin(of model: String) -> (epoch: Epoch, version: Version)? {
+    lock.lock()
+    defer { lock.unlock() }
+    return held[model]?.first.map { ($0.update.epoch, $0.update.version) }
+  }
+
+  /// Prints an earlier commit.
+  func print(_ commit: SharedModel.PastCommit, of model: String) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard left != 0 else { return }
+    let changes = commit.changes.filter { !$0.field.hasPrefix("@") }
+    guard !changes.isEmpty else { return }
+    if json {
+      var line = JSONLine(of: model, commit.epoch, commit.version)
+      line.add(commit.writer)
+      line.add("time", .integer(Int64(clamping: commit.time)))
+      line.add("folded", .integer(0))
+      line.add("changes", values: changes.filter { !$0.isRemoved }.map { ($0.field, $0.value) })
+      line.print()
+    } else {
+      let described = models[model]?.shownDescription ?? ModelDescription()
+      Terminal.print(
+        "\(Terminal.clock(commit.time))  \(model)  \(commit.version)  "
+          + changes.map { $0.words(in: described) }.joined(separator: "  ") + "        "
+          + Terminal.dim(commit.writer.attribution))
+    }
+    countDown()
+  }
+
+  /// The past of a model is printed up to a version: prints what has arrived beyond it meanwhile.
+  func release(_ model: String, _ printed: (epoch: Epoch, version: Version), of field: String?) {
+    lock.lock()
+    defer { lock.unlock() }
+    let waiting = held.removeValue(forKey: model) ?? []
+    begun.insert(model)
+    reached[model] = printed
+    for (update, missed) in waiting where update.epoch != printed.epoch || update.version > printed.version {
+      var update = update
+      update.commits.removeAll { update.epoch == printed.epoch && $0.version <= printed.version }
+      show(update, missed: missed, of: field)
     }
   }
 
@@ -128,7 +208,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
       line.print()
     } else {
-      let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = sorted.map { "\($0.key) → \(shown($0.value, of: $0.key, in: model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
@@ -148,10 +228,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.print()
     } else {
       let words = changes.map { change in
-        let old =
-          update.commits.count == 1
-          ? update.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
-        return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
+        let old = update.commits.count == 1 ? update.changes.first { $0.field == change.field }?.old : nil
+        let before = old.map { "\(shown($0, of: change.field, in: update.model)) " } ?? ""
+        return "\(change.field) \(before)→ \(shown(change.value, of: change.field, in: update.model))"
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
@@ -172,12 +251,36 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.print()
     } else if !changes.isEmpty {
-      let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = changes.map { "\($0.field) \(shown($0.new, of: $0.field, in: update.model))" }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }
     return !changes.isEmpty
+  }
+
+  /// Prints that fields show their defaults because the hub is silent, or again what is committed.
+  private func expired(_ update: ModelUpdate, of field: String?) {
+    for change in update.changes where field == nil || change.field == field {
+      let address = "\(update.model).\(change.field)"
+      let isExpired = expiredFields.remove(address) == nil
+      if isExpired { expiredFields.insert(address) }
+      if json {
+        var line = JSONLine(of: update.model, update.epoch, update.version)
+        line.add("expired", .bool(isExpired))
+        line.add("changes", values: [(change.field, change.new)])
+        line.print()
+      } else {
+        Terminal.print(
+          "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
+            + "\(change.field) → \(change.new.map { shown($0, of: change.field, in: update.model) } ?? "none")"
+            + Terminal.dim(isExpired ? "        expired: the hub is silent" : "        the hub is heard again"))
+      }
+    }
+  }
+
+  private func shown(_ value: FieldValue?, of field: String, in model: String) -> String {
+    value.map { models[model]?.readable($0, of: field) ?? Terminal.readable($0) } ?? "deleted"
   }
 
   private func countDown() {

@@ -6,6 +6,8 @@ import Dispatch
 struct WriteReport {
   let common: CommonOptions
   let model: SharedModel
+  /// What to do about a conflict, as the end of its message; nil: what helps after `set --if-version`.
+  var conflictAdvice: String?
 
   /// - Parameter base: the previous content of the one text that is written.
   func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
@@ -54,19 +56,21 @@ struct WriteReport {
       let after = model.values
       for operation in proposal.operations where operation.verb != .clear {
         let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
-        Terminal.print("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+        let (from, to) = (model.readable(old, of: operation.field), model.readable(now, of: operation.field))
+        Terminal.print("  \(operation.field)  \(from) → \(to)")
       }
     case .unchanged:
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
-      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let value = conflict.value.map { "set to \(model.readable($0, of: conflict.field))" } ?? "deleted"
+      let usual = "To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version."
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
         refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
-        To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
+        \(conflictAdvice ?? usual)
         """)
     case .refused(let refusal):
       throw Failure(refusal.code == .notPermitted ? .notPermitted : .conflict, refusal.report(on: model.id))

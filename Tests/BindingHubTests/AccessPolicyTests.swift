@@ -39,9 +39,10 @@ struct AccessPolicyTests {
     "what can match nothing is no pattern", arguments: ["", ".", "lamp.", ".level", "a b", "lamp.a/b", "lamp.a.b", "ä"])
   func none(_ text: String) { #expect(AccessPattern(text) == nil) }
 
-  @Test("every right includes to read the model")
+  @Test("every right but `history`, which only limits, includes to read the model")
   func reading() {
-    for right in AccessRole.Right.allCases {
+    #expect(!AccessPolicyTests.role(.history, "lamp").allows(.read, on: "lamp"))
+    for right in AccessRole.Right.allCases where right != .history {
       #expect(AccessPolicyTests.role(right, "lamp").allows(.read, on: "lamp"), "\(right)")
       #expect(!AccessPolicyTests.role(right, "lamp").allows(.read, on: "fan"), "\(right)")
     }

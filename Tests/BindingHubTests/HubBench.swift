@@ -25,6 +25,9 @@ struct HubBench {
   private(set) var waiting: [Batch] = []
   /// Whether catch-ups are sent to their end, rather than one share.
   var sendsAll = true
+  /// The pages of history that the machine has asked for, and whether they are read within the drain.
+  private(set) var queries: [HistoryQuery] = []
+  var readsHistory = true
   var now: UInt64 = 1_000
   private var readers: UInt64 = 0
 
@@ -65,8 +68,29 @@ struct HubBench {
         Issue.record("the store failed: \(error)")
       }
     }
-    while sendsAll, machine.isStreaming { machine.finishDrain(time: time, into: &output) }
+    readHistory(&output)
+    while sendsAll, machine.isStreaming {
+      machine.finishDrain(time: time, into: &output)
+      readHistory(&output)
+    }
     return Received(output)
+  }
+
+  /// Reads the page of history that the machine wants, unless the test reads it later.
+  private mutating func readHistory(_ output: inout HubOutput) {
+    guard let query = output.history else { return }
+    output.history = nil
+    queries.append(query)
+    if readsHistory { machine.answered(query, store.history(query).result, into: &output) }
+  }
+
+  /// Gives the machine the page that it asked for last.
+  @discardableResult
+  mutating func answerHistory() -> Received {
+    guard let query = queries.last else { return Received(HubOutput()) }
+    return act { [store] machine, _, output in
+      machine.answered(query, store.history(query).result, into: &output)
+    }
   }
 
   /// Gives the machine the results of the waiting batches.
@@ -156,7 +180,7 @@ struct HubBench {
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
   mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, reportsEarlier: Bool = false) -> Received {
-    let capabilities = [Capability.users] + (reportsEarlier ? [Capability.recovery] : [])
+    let capabilities = [Capability.users, Capability.history] + (reportsEarlier ? [Capability.recovery] : [])
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let received = send(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

@@ -36,6 +36,16 @@ final class LogStore: Store {
     logs[model].map { StoredModel(model: model, batches: $0) }
   }
 
+  func history(_ query: HistoryQuery) -> HistoryReading {
+    let batches = logs[query.model] ?? []
+    return HistoryReading {
+      guard let first = batches.first(where: { !$0.body.isEmpty }) else { return .none(to: query) }
+      var collector = HistoryCollector(query, oldest: (first.previous, first.record))
+      for batch in query.isOldestFirst ? batches : batches.reversed() where !collector.add(batch) { break }
+      return collector.answer
+    }
+  }
+
   func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
 }
 

@@ -19,6 +19,12 @@ private struct WideLamp: Model {
   @Field var extra = 1
 }
 
+/// A declaration with a field of another type.
+private struct OddLamp: Model {
+  @Field var mode = 7
+  @Field var extra = 1
+}
+
 private struct Counter: Model {
   @Field var total: UInt64 = .max
 }
@@ -40,7 +46,7 @@ private struct Device: Model {
 
 private struct OldDevice: Model {
   @Field(0...10) var level = 5
-  @Field var mood = "calm"
+  @Field var mood = 7
 }
 
 /// The lines of a log.
@@ -79,6 +85,7 @@ struct DescriptionTests {
     #expect(await eventually { description(of: seen) != nil })
     let wide = try await peers.share(WideLamp.self, by: peers.right)
     #expect(await eventually { wide.level == 0.5 })
+    try await peers.narrow(to: #"{"fields":{"level":{"type":"number","min":0,"max":1}}}"#, by: peers.left)
     let write = try wide.$level.write(7)
     #expect(await write.outcome == .refused(Refusal(.doesNotFit, "lamp.level: 7 is not in 0...1")))
     #expect(write.current == ["level": try FieldValue(text: "0.5")])
@@ -101,6 +108,7 @@ struct DescriptionTests {
     #expect(error?.description == "refused: lamp.count: 103 is not in 0...100 (add of 5 to 98)")
     #expect(error?.current == ["count": try FieldValue(text: "98")])
     let wide = try await peers.share(WideLamp.self, by: peers.right)
+    try await peers.narrow(to: #"{"fields":{"count":{"type":"integer","min":0,"max":100}}}"#, by: peers.left)
     let second = await #expect(throws: RejectionError.self) { try await wide.$count.update { $0 + 5 } }
     #expect(second?.current == ["count": try FieldValue(text: "98")])
   }
@@ -110,9 +118,9 @@ struct DescriptionTests {
     let first = try await peers.share(Lamp.self, by: peers.left)
     #expect(await eventually { first.shared?["count"] != nil })
     #expect(first.shared?["mode"] == nil && first.mode.isEmpty)
-    let wide = try await peers.share(WideLamp.self, by: peers.right)
-    #expect(await eventually { wide.shared?["extra"] != nil })
-    #expect(wide.mode == "none" && wide.shared?["mode"] == nil)
+    let odd = try await peers.share(OddLamp.self, by: peers.right)
+    #expect(await eventually { odd.shared?["extra"] != nil })
+    #expect(odd.mode == 7 && odd.shared?["mode"] == nil)
   }
 
   @Test("the largest unsigned 64-bit number is an integer for peer and hub")
@@ -196,11 +204,12 @@ struct DescriptionTests {
     let second = try Peer(name: "second", hub: .inProcess(hub), logger: log)
     let new = try await peers.share(Device.self, by: second)
     #expect(await eventually { !lines.all.isEmpty })
-    let words = "mood is declared as string, one of \"calm\", \"wild\" and described as string"
+    let declared = "declared as string, one of \"calm\", \"wild\", default \"calm\""
+    let words = "mood is \(declared) and described as integer, default 7"
     #expect(lines.all.count == 1 && lines.all.first?.hasPrefix("warning: lamp: \(words).") == true, "\(lines.all)")
     #expect(Array(new.status.problems.keys) == ["mood"])
-    #expect(
-      new.status.problems["mood"]?.description == "declared as string, one of \"calm\", \"wild\", described as string")
+    // It cannot even be shown.
+    #expect(new.status.problems["mood"]?.description == "cannot show 7")
     #expect(old.status.problems.isEmpty)
   }
 

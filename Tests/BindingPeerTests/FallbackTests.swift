@@ -31,14 +31,13 @@ struct FallbackTests {
   /// Both programs, and the later one again at the other's peer, in a model whose description leaves all fields
   /// free: each may write what the other cannot read.
   private func undescribed() async throws -> (counted: Counted, named: Named, other: Named) {
-    let raw = try peers.left.model("lamp")
-    let free = FieldOperation(.set, "@description", try FieldValue(text: #"{"fields":{}}"#))
-    _ = try await raw.write(Proposal(operations: [free])).committed
     let counted = try await peers.share(Counted.self, by: peers.left)
     _ = try await counted.$count.write(7).committed
-    return (
-      counted, try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.left)
+    let (named, other) = (
+      try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.left)
     )
+    try await peers.narrow(to: #"{"fields":{}}"#, by: peers.left)
+    return (counted, named, other)
   }
 
   @Test("a refused write is reverted to the default where the current value is of another type")
@@ -77,7 +76,7 @@ struct FallbackTests {
     let (counted, named, _) = try await undescribed()
     _ = try await named.$count.write("two").committed
     _ = try await counted.$count.write(8).committed
-    #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
+    #expect(await eventually { if case .problem(.cannotShow) = named.$count.status { true } else { false } })
     #expect(named.count == "two")
   }
 
@@ -87,7 +86,7 @@ struct FallbackTests {
     _ = try await other.$count.write("good").committed
     #expect(await eventually { named.count == "good" })
     _ = try await counted.$count.write(8).committed
-    #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
+    #expect(await eventually { if case .problem(.cannotShow) = named.$count.status { true } else { false } })
     // Its condition holds for no present value.
     let raw = try peers.right.model("lamp")
     let late = Condition(field: "count", epoch: raw.version.epoch, version: 1)

@@ -145,7 +145,11 @@ struct SharedFormsTests {
     let half = try FieldValue(text: "0.5")
     #expect(await eventually { seen["@description"] != nil && seen["level"] == half })
     let wide = try await left.share(WideLamp.self, id: "lamp")
-    #expect(await eventually { wide.level == 0.5 })
+    #expect(await eventually { wide.level == 0.5 && wide.shared?.modelDescription.fields["level"]?.maximum == nil })
+    let text = #"{"fields":{"level":{"type":"number","min":0,"max":1}}}"#
+    let described = FieldOperation(.set, "@description", try FieldValue(text: text))
+    #expect(try await seen.write(Proposal(operations: [described])).committed > 0)
+    #expect(await eventually { wide.shared?.modelDescription.fields["level"]?.maximum?.double == 1 })
     return (narrow, wide, Validated(wide.$level, map: NumberText()))
   }
 

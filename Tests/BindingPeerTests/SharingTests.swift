@@ -148,7 +148,7 @@ struct SharingTests {
       ]))
     #expect(
       await eventually {
-        if case .problem(.mismatch) = mine.$level.status { true } else { false }
+        if case .problem(.cannotShow) = mine.$level.status { true } else { false }
       })
     #expect(mine.level == 0.5)
     #expect(raw["level"]?.description == "\"dim\"")

@@ -138,7 +138,7 @@ struct StatusTests {
     token.cancel()
   }
 
-  @Test("a refusal reports its reason and the current value, until the next value")
+  @Test("a refusal by the description reports its reason and the current value, until the program writes again")
   func refusal() async throws {
     _ = try await share(other)
     let lamp = try await share(peer)
@@ -146,10 +146,20 @@ struct StatusTests {
     #expect(await eventually { lamp.level == 0.3 && wide.level == 0.3 })
     let received = Protected<[FieldStatus]>([])
     let token = wide.$level.statuses.observe { status in received.withLock { $0.append(status) } }
+    let tool = try other.model("lamp")
+    #expect(await eventually { tool.modelDescription.fields["level"]?.maximum?.double == 10 })
+    let narrow = FieldOperation(
+      .set, "@description", try FieldValue(text: #"{"fields":{"level":{"type":"number","min":0,"max":1}}}"#))
+    #expect(try await tool.write(Proposal(operations: [narrow])).committed > 0)
+    #expect(await eventually { wide.status.problems["level"] != nil })
     wide.level = 7
     let refusal = FieldStatus.problem(
       .rejected("refused: lamp.level: 7 is not in 0...1", current: try FieldValue(text: "0.3")))
     #expect(await eventually { received.withLock { $0.last } == refusal })
+    // What others write does not answer it.
+    #expect(try await lamp.$level.write(0.4).committed > 0)
+    #expect(await eventually { wide.level == 0.4 })
+    #expect(wide.$level.status.description == refusal.description)
     #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
     wide.level = 0.5
     #expect(await eventually { received.withLock { $0.last?.description.hasPrefix("declared as") } == true })
@@ -247,6 +257,11 @@ struct StatusTests {
   func mismatch() async throws {
     let lamp = try await share(other)
     let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    let tool = try other.model("lamp")
+    #expect(await eventually { tool.modelDescription.fields["level"]?.maximum?.double == 10 })
+    let text = #"{"fields":{"level":{"type":"number","min":0,"max":1,"default":0.3}}}"#
+    let narrow = FieldOperation(.set, "@description", try FieldValue(text: text))
+    #expect(try await tool.write(Proposal(operations: [narrow])).committed > 0)
     #expect(await eventually { if case .mismatch = theirs.$level.status { true } else { false } })
     guard case .mismatch(let declared, let described) = theirs.$level.status else { return }
     #expect(declared.maximum?.double == 10 && described.maximum?.double == 1)

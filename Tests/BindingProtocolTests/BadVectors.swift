@@ -25,7 +25,7 @@ struct BadVector {
 
 /// The source of docs/reference/vectors/bad/. Each frame is a good one with one fault.
 enum BadVectors {
-  static var all: [BadVector] { headers + counts + names + numbers + proposals }
+  static var all: [BadVector] { headers + counts + names + numbers + proposals + past }
 
   private static func good(_ file: String) -> [UInt8] {
     GoodVectors.all.first { $0.file == file }?.vector.bytes ?? []
@@ -62,6 +62,23 @@ enum BadVectors {
     guard let at = (0...(bytes.count - old.count)).first(where: { Array(bytes[$0..<($0 + old.count)]) == old })
     else { return [] }
     return Array(bytes[..<at]) + new + Array(bytes[(at + old.count)...])
+  }
+
+  /// The body of a request begins at 13, of a page at 9.
+  private static var past: [BadVector] {
+    [
+      toHub("history-topic", patched(good("history"), 20, 0), "0x00000001 is no model's topic"),
+      toHub("history-flags", patched(good("history"), 21, 2), "bit 1 is not defined"),
+      toHub("history-oversize", patched(good("history"), 64, 9), "nine names do not fit in the bytes left"),
+      toHub(
+        "history-field-dot", replaced(good("history-some"), "level", Array("le.el".utf8)), "a field's name has no dot",
+        error: .badName),
+      toPeer("past-end", patched(good("past-none"), 21, 6), "ends are 0 to 5"),
+      toPeer("past-reason", patched(good("past-none"), 38, 4), "reasons are 0 to 3"),
+      toPeer("past-oversize", patched(good("past-none"), 51, 1), "a commit takes 32 bytes at least"),
+      toPeer("past-name-dot", replaced(good("past"), "level", Array("le.el".utf8)), "a field's name has no dot"),
+      toPeer("past-under-session-topic", patched(good("past"), 0, 0, 0, 0, 0), "a page is about a model"),
+    ]
   }
 
   private static var headers: [BadVector] {

@@ -25,7 +25,7 @@ enum GoodVectors {
   }
 
   static var all: [(file: String, vector: Vector)] {
-    sessions + joining + commits + catchups + proposals + outcomes + appliedVersions
+    sessions + joining + commits + catchups + proposals + outcomes + appliedVersions + past
   }
 
   private static var sessions: [(file: String, vector: Vector)] {
@@ -259,6 +259,16 @@ enum GoodVectors {
             Commit(origin: 1, number: 6, changes: [CommitChange(field: 0, value: json("2"))]),
             Commit(origin: 2, number: 1, changes: [CommitChange(field: 0, value: json("3"))]),
           ], [kitchen, member, Origin(tag: driver.tag, name: String(repeating: "é", count: 127), user: "uid:1000")])
+      ),
+      (
+        "commits-expiry",
+        group(
+          12, NamesRun(first: 3),
+          [
+            Commit(
+              origin: 0, number: 0,
+              changes: [CommitChange(field: 0, value: json("0")), CommitChange(field: 2, value: nil)])
+          ], [Origin(tag: .none, name: "expiry")])
       ),
       ("commits-without-changes", group(12, NamesRun(first: 3), [Commit(origin: 0, number: 7, changes: [])])),
     ]

@@ -71,6 +71,7 @@ enum Vector: Equatable {
     case .awaitApplied(let content): content.content
     case .report(let entries): ["models": .array(entries.map { $0.content })]
     case .verify(let content): content.content
+    case .history(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -96,6 +97,7 @@ enum Vector: Equatable {
     case .head(let content): content.content
     case .heartbeat(let content): content.content
     case .ask(let content): content.content
+    case .past(let content): content.content
     }
   }
 
@@ -148,6 +150,7 @@ enum Vector: Equatable {
       problems += list.problems
       return .report(entries)
     case .verify: return .verify(.read(body, problems: &problems))
+    case .history: return .history(.read(body, problems: &problems))
     }
   }
 
@@ -172,6 +175,7 @@ enum Vector: Equatable {
     case .head: .head(.read(body, problems: &problems))
     case .heartbeat: .heartbeat(.read(body, problems: &problems))
     case .ask: .ask(.read(body, problems: &problems))
+    case .past: .past(.read(body, problems: &problems))
     }
   }
 }

@@ -258,9 +258,12 @@ struct WriterTests {
         return limits
       }
     }
-    #expect(try read([]) == Limits())
-    #expect(try read([(99, 5), (0, 6)]) == Limits())
+    // A description was a value like all others in hubs that do not limit it.
     var limits = Limits()
+    limits.maxDescriptionBytes = limits.maxValueBytes
+    #expect(try read([]) == limits)
+    #expect(try read([(99, 5), (0, 6)]) == limits)
+    #expect(try read([(1, 9), (17, 8)]).maxDescriptionBytes == 8)
     limits.maxHops = 3
     limits.maxModels = Int.max
     #expect(try read([(13, 3), (7, UInt64.max)]) == limits)

@@ -138,7 +138,11 @@ struct GatewayStage {
         hub.appended(try store.append(batches), of: batches, time: time, into: &output)
       } catch { Issue.record("\(error)") }
     }
-    while hub.isStreaming { hub.finishDrain(time: time, into: &output) }
+    readHistory(&output)
+    while hub.isStreaming {
+      hub.finishDrain(time: time, into: &output)
+      readHistory(&output)
+    }
     var frames: [[UInt8]] = []
     let (subscribed, loses) = (topics, losesCommits)
     output.forEachFrame { destination, frame in
@@ -154,6 +158,12 @@ struct GatewayStage {
     act { gateway, now, output in
       for frame in frames { frame.withUnsafeBytes { gateway.receive($0, now: now, into: &output) } }
     }
+  }
+
+  private mutating func readHistory(_ output: inout HubOutput) {
+    guard let query = output.history else { return }
+    output.history = nil
+    hub.answered(query, store.history(query).result, into: &output)
   }
 
   /// Advances the time in steps of 250 ms.

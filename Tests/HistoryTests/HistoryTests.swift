@@ -1,3 +1,4 @@
+import BindingProtocol
 import Simulation
 import Testing
 
@@ -8,6 +9,20 @@ struct HistoryTests {
   init() {
     builder.peer("a")
     builder.peer("b")
+  }
+
+  @Test("the changes of a commit are read in the forms of both formats, and a value that is not JSON is malformed")
+  func formats() throws {
+    func read(_ changes: String) -> HistoryCommit? {
+      let line =
+        #"{"t":1,"e":"commit","m":"m","epoch":1,"version":2,"tag":"a1","number":3,"changes":\#(changes)}"# + "\n"
+      guard case .commit(let commit)? = HistoryEntry.read(line, file: "hub").entries.first?.content else { return nil }
+      return commit
+    }
+    #expect(read(#"{"x":"v","y":null}"#)?.changes == ["x": "v", "y": .null])
+    #expect(read(#"[["x","\"v\""],["y"]]"#)?.changes == ["x": "v", "y": .null])
+    #expect(read(#"[["x","v"]]"#) == nil)
+    #expect(read(#"[["x",1]]"#) == nil)
   }
 
   // MARK: Good ones

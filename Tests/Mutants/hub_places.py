@@ -198,6 +198,27 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
         "if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }",
     ),
     Place(
+        "Sources/BindingProtocol/Values/DescribedField.swift", "func widen", "instead of",
+        "if isWider(other, bound) { members[name] = declared.members[name] }",
+        "if Mutant.isOn(.mergeNarrows) || isWider(other, bound) { members[name] = declared.members[name] }",
+    ),
+    Place(
+        "Sources/BindingProtocol/Values/DescribedField.swift", "func merge", "instead of",
+        "let isNewer = declared.release(of: name) > release(of: name)",
+        "let isNewer = Mutant.isOn(.lowerReleaseWins) "
+        "? declared.release(of: name) < release(of: name) : declared.release(of: name) > release(of: name)",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer+Describing.swift", "func describe", "instead of",
+        "guard merge.isChange else { return 0 }",
+        "guard merge.isChange || Mutant.isOn(.describeAlways) else { return 0 }",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer+Operations.swift", "func check", "before",
+        "if rule.isAlias {",
+        "if rule.isAlias, Mutant.isOn(.aliasWritten) { return }",
+    ),
+    Place(
         _CORE + "Writes/WriterRecord.swift", "func outcome", "before",
         "guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }",
         "if Mutant.isOn(.forgetOutcomes) { return nil }",
@@ -206,5 +227,15 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record, &hub) 
         _CORE + "Models/ModelPublisher+Renumbering.swift", "func endRenumbering", "before",
         "endSessions(in: index, &hub, &output)",
         "if Mutant.isOn(.renumberSilently) { return }",
+    ),
+    Place(
+        _CORE + "Expiry/ExpiryTable.swift", "func renews", "before",
+        "model.batch.pending.renewed.append(id)",
+        "if Mutant.isOn(.equalSetIdle) { return true }",
+    ),
+    Place(
+        _CORE + "Expiry/ExpiryTable.swift", "func renew", "before",
+        "let wasOver = term.isOver",
+        "if Mutant.isOn(.expireEarly) { return }",
     ),
 ]

@@ -6,6 +6,32 @@ _CORE = "Sources/BindingPeer/Core/"
 
 PLACES = [
     Place(
+        _CORE + "Sync/ReplicaKeeping.swift", "func hideContained", "before",
+        "for (tag, number) in keeping.marks { touch(writes.hide(carriedBy: tag, upTo: number)) }",
+        "if Mutant.isOn(.overlayTwice) { return }",
+    ),
+    Place(
+        _CORE + "Sync/ReplicaKeeping.swift", "func decideWhetherWitness", "before",
+        "guard keeping.isFromFile else { return }",
+        "if Mutant.isOn(.staleWitness) { return }",
+    ),
+    Place(
+        _CORE + "Writes/ModelSync+Outcomes.swift", "func settle", "instead of",
+        "let deferred = context.defersOutcomes && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil",
+        """
+let defers = context.defersOutcomes && !Mutant.isOn(.recordUncontained)
+let deferred = defers && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil
+""",
+    ),
+    Place(
+        _CORE + "Sync/Replica.swift", "func takeUnkept", "instead of",
+        "name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,",
+        """
+name: field.name, value: Mutant.isOn(.keepShown) ? field.shown ?? field.value : field.value, version: field.version,
+origin: field.origin, number: field.number,
+""",
+    ),
+    Place(
         _CORE + "Barriers/AppliedReporter.swift", "func takeReached", "instead of",
         "let version = models[at: index].replica.version",
         """
@@ -200,5 +226,47 @@ if Mutant.isOn(.trustStaleMerge) {
         _CORE + "Sync/ModelSync.swift", "func giveUp", "before",
         "catchup.removeAll()",
         "if Mutant.isOn(.keepUnread) { return }",
+    ),
+    Place(
+        _CORE + "Expiry/ExpiringFields.swift", "func lapse", "before",
+        "let late = expiring.lapses.take(at: now)",
+        "if Mutant.isOn(.lateWritesCount) { return }",
+    ),
+    Place(
+        _CORE + "Expiry/ExpiringFields.swift", "func expire", "instead of",
+        "!limit.isFallback(replica.fields[index].value) && replica.fields[index].value != nil",
+        """
+!Mutant.isOn(.neverStale) && !limit.isFallback(replica.fields[index].value) && replica.fields[index].value != nil
+""",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Restoring.swift", "func finalize", "before",
+        "if let failure = obstacle(to: step, in: replica, isPending: { _ in false }, isOwn: isOwn) { return failure }",
+        "if Mutant.isOn(.undoUnconditionally) { return nil }",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func commit", "instead of",
+        "(before, beforeAt, isBeforeKnown) = (value, point, true)",
+        "(before, beforeAt, isBeforeKnown) = (Mutant.isOn(.undoToWhatWasSeen) ? before : value, point, true)",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func record", "instead of",
+        "removeRedo()",
+        "if !Mutant.isOn(.keepRedo) { removeRedo() }",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Restoring.swift", "func rebase", "instead of",
+        "if last.left != UndoField.Left(present?.value) {",
+        "if last.left != UndoField.Left(present?.value), !Mutant.isOn(.undoOverEpoch) {",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func fold", "instead of",
+        "(beforeAt, isBeforeKnown) = (nil, false)",
+        "(beforeAt, isBeforeKnown) = (nil, Mutant.isOn(.undoFoldedAsSeen))",
+    ),
+    Place(
+        _CORE + "Undo/UndoBook+Recording.swift", "func commit", "instead of",
+        "let follows = at == point",
+        "let follows = at == point || Mutant.isOn(.undoAcrossOthers)",
     ),
 ]

@@ -24,8 +24,8 @@ struct HubHistoryTests {
     let commits = lines.filter { $0.contains("\"e\":\"commit\"") }
     try #require(commits.count >= 2, "\(lines)")
     #expect(commits[0].contains("\"version\":1") && commits[0].contains("\"name\":\"switch\""))
-    #expect(commits[0].contains("\"on\":true") && commits[0].contains("\"level\":0.5"))
-    #expect(commits[commits.count - 1].contains("\"on\":null"))
+    #expect(commits[0].contains("[\"on\",\"true\"]") && commits[0].contains("[\"level\",\"0.5\"]"))
+    #expect(commits[commits.count - 1].contains("\"changes\":[[\"on\"]]"))
   }
 
   @Test("a hub that cannot write its history does not start, and names the path")

@@ -58,7 +58,7 @@ struct RecoverTests {
     let refused = try serve()
     #expect(refused.end() == 74)
     #expect(refused.line { $0.contains("bindhub recover --store \(store)") } != nil, "\(refused.output)")
-    let recovered = try hasBackup ? bindhub("recover", copy) : bindhub("recover")
+    let recovered = try hasBackup ? bindhub("recover", copy, "--for", "3s") : bindhub("recover", "--for", "3s")
     #expect(recovered.code == 0, "\(recovered.output)")
     let again = try bench.startHub()
     try expectAllBack()
@@ -75,7 +75,7 @@ struct RecoverTests {
     #expect(refused.end() == 74)
     #expect(refused.line { $0.contains("bindhub recover --store \(store)") } != nil, "\(refused.output)")
     #expect(refused.line { $0.contains("rm \(store).log-id") } != nil, "\(refused.output)")
-    let recovered = try bindhub("recover", "--store", store)
+    let recovered = try bindhub("recover", "--store", store, "--for", "3s")
     #expect(recovered.code == 0, "\(recovered.output)")
     let again = try bench.startHub()
     try expectAllBack()
@@ -94,7 +94,7 @@ struct RecoverTests {
     // The hub checks several times a second; this bound only distinguishes that from never.
     #expect(ContinuousClock.now - before < .seconds(20))
     #expect(hub.line { $0.contains("was deleted") && $0.contains("bindhub recover --store \(store)") } != nil)
-    #expect(try bindhub("recover").code == 0)
+    #expect(try bindhub("recover", "--for", "3s").code == 0)
     let again = try bench.startHub()
     try expectAllBack()
     withExtendedLifetime((again, watcher)) {}

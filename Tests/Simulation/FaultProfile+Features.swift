@@ -32,6 +32,26 @@ extension FaultProfile {
     if chance.perMille(250) { hasKeys = true }
   }
 
+  /// - Parameter chance: a stream of its own, too. A lie about a lost tail, or rights, would need an oracle more.
+  mutating func drawExpiry(from chance: inout Chance) {
+    if chance.perMille(300), !hasRights, unnoticedLosses == 0 { hasExpiry = true }
+  }
+
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawHistories(from chance: inout Chance) {
+    guard chance.perMille(300) else { return }
+    histories = [60, 250][chance.below(2)]
+    keptBatches = [2, 8, 1_000][chance.below(3)]
+  }
+
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawKeeping(from chance: inout Chance) {
+    guard hasOutboxes, chance.perMille(600) else { return }
+    keepsReplicas = true
+    // What is on disk matters only where processes end.
+    peerCrashes = max(peerCrashes, 30)
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

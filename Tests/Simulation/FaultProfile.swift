@@ -17,6 +17,8 @@ package struct FaultProfile: Sendable {
   package var peerCrashes = 0
   /// Whether every second peer has an outbox that survives its crash.
   package var hasOutboxes = false
+  /// Whether the peers with an outbox keep replicas in it too.
+  package var keepsReplicas = false
   /// Per thousand steps of an application: it leaves a model and joins it again.
   package var leaves = 0
   /// Per thousand steps: the application joins one more model, which no other peer needs for long, writes to it,
@@ -102,10 +104,19 @@ package struct FaultProfile: Sendable {
   /// Per thousand steps of an application: it waits until others have a version of the first model.
   package var barriers = 0
 
+  /// Per thousand steps of an application: it asks for the past of a model.
+  package var histories = 0
+  /// The last batches of a model that its store keeps as history.
+  package var keptBatches = 1_000
+
   /// Whether users have different rights, which change meanwhile.
   package var hasRights = false
   /// Whether some of them may write only little.
   package var hasLimits = false
+  /// Whether peers write fields that expire, in a model of their own.
+  package var hasExpiry = false
+  /// Whether peers write, undo and redo in a model of their own.
+  package var hasUndo = false
   /// Whether the hub tells its keys, which change in flight.
   package var hasKeys = false
 

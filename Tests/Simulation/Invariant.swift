@@ -51,6 +51,7 @@ enum Observation {
   /// A replica differed from the hub at the same version.
   case diverged
   case barrierEnded(BarrierID, BarrierEnd, SimulatedPeer)
+  case historyEnded(HistoryID, HistoryEnd, SimulatedPeer)
   /// A peer has performed all actions of its session.
   case peerSettled(SimulatedPeer)
 }
@@ -61,6 +62,10 @@ final class Invariants {
   let sessions: SessionOracle
   /// The truth about the first model's ephemeral model, if any peer joins it.
   let ephemeral: EphemeralOracle?
+  /// The truth about fields that expire, if there are any.
+  let expiry: ExpiryOracle?
+  /// The truth about the model in which peers undo, if they do.
+  let undo: UndoOracle?
   @exclusivity(unchecked) private var all: [any Invariant]
 
   init(_ context: SimulationContext) {
@@ -75,13 +80,18 @@ final class Invariants {
         ApprovalOracle(
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
+    undo = context.profile.hasUndo ? UndoOracle() : nil
+    if let undo { all.append(undo) }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
+    expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil
+    if let expiry { all.append(expiry) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))
     if context.profile.barriers > 0 { all.append(BarrierOracle(context: context, sessions: sessions)) }
+    if context.profile.histories > 0 { all.append(PastOracle(context: context)) }
     all.append(OutcomeOracle(context: context, log: log))
     all.append(ConvergenceOracle(context: context, log: log))
     self.all = all

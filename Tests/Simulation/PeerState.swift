@@ -31,6 +31,8 @@ struct PeerProcess {
   let clockOffset: UInt64
   var isPaused = false
   var pausedAt: UInt64 = 0
+  /// When it last read a welcome or a heartbeat.
+  var heardAt: UInt64 = 0
   /// What it was told last of the hub's keys.
   var learned: AnnouncedKeys?
   /// How long it was stopped in total.
@@ -42,6 +44,8 @@ struct PeerProcess {
   /// Steps of its application, and writes in answer to others', so far.
   var steps = 0
   var answers = 0
+  /// Its open questions about the past.
+  var histories: [HistoryID: PeerHistory] = [:]
 
   init(run: Int, clockOffset: UInt64) {
     self.run = run
@@ -54,12 +58,15 @@ struct PeerOutbox {
   /// The file, if any, and the run in it that is this session's.
   var book: OutboxBook?
   var bookRun: UInt32 = 0
+  var keeping = PeerKeeping()
   /// Earlier runs that wait to be sent, with this session's ids of their writes, and the peer that sends one now.
   var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
   var carrier: SimulatedPeer?
   /// For a peer that sends an earlier run: its successor, and the successor's id of each write.
   var successor: SimulatedPeer?
   var successorIDs: [WriteID: WriteID] = [:]
+  /// The models of its writes.
+  var models: [WriteID: String] = [:]
   var isOver = false
   /// The runs of the file that the hub once did not know: who sends their writes later is not told again.
   var forgottenRuns: Swift.Set<UInt32> = []
@@ -77,6 +84,10 @@ struct OwnWrites {
   var lastPlain: [[Plain?]]
   /// Where the last plain write of a field was acknowledged, while the replica has not reached that version.
   var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
+  /// The writes in the model for undo that have no outcome, and whether they take a step back.
+  var undone: [WriteID: Bool] = [:]
+  /// By field: values that it wrote in that model and withdrew before they were sent. A redo writes them again.
+  var withdrawn: [String: Swift.Set<FieldValue?>] = [:]
   /// The write that made each value.
   var writers: [FieldValue: WriteID] = [:]
 

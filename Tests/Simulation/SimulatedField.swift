@@ -3,7 +3,7 @@ import BindingProtocol
 
 /// The fields of every simulated model, by their index in its state.
 enum SimulatedField {
-  static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s"]
+  static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s", "z"]
   static let count = names.count
   /// How many of them, from the first on, have plain values.
   static let plain = 3
@@ -16,6 +16,8 @@ enum SimulatedField {
   static let union = 6
   /// A list into which its writers put one number each, and which they merge themselves.
   static let list = 7
+  /// Another name of the counter, under which nothing is ever stored.
+  static let alias = 8
 
   /// The fields whose shown value is checked.
   static let areShown = names.indices.map { $0 != sum }
@@ -23,7 +25,7 @@ enum SimulatedField {
   static func index(of name: String) -> Int? { names.firstIndex(of: name) }
 
   /// Whether its writers must not lose each other's elements.
-  static func isGathered(_ field: Int) -> Bool { field >= text }
+  static func isGathered(_ field: Int) -> Bool { (text...list).contains(field) }
 
   /// The words or numbers of a value: a text's words are "w" and a number.
   static func elements(of value: FieldValue?) -> [Int] {

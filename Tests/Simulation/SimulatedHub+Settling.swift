@@ -95,7 +95,10 @@ extension SimulatedHub {
     output.batches.removeAll()
     output.reload.removeAll()
     let longest = profile.storeDelay
+    let query = output.history
+    output.history = nil
     if longest > 0 {
+      if let query { agenda.add(.hub(.history(query, run: run)), at: now + chance.within(1...longest)) }
       if !batches.isEmpty {
         store.underway += batches
         agenda.add(.hub(.appended(batches, run: run)), at: now + chance.within(1...longest))
@@ -107,12 +110,18 @@ extension SimulatedHub {
     }
     if !batches.isEmpty { try append(batches) }
     for model in models { try load(model) }
-    return !batches.isEmpty || !models.isEmpty
+    if let query { read(query) }
+    return !batches.isEmpty || !models.isEmpty || query != nil
   }
 
   func finishAppend(_ batches: [Batch]) throws(Violation) {
     store.underway.removeAll { batches.contains($0) }
     try append(batches)
+    try settle()
+  }
+
+  func finishReading(_ query: HistoryQuery) throws(Violation) {
+    read(query)
     try settle()
   }
 

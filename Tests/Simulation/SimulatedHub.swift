@@ -123,6 +123,7 @@ final class SimulatedHub: SimulationPart {
     case .subscription(let topic, let isOn, let peer, let generation):
       try subscribe(network.peers[peer], generation, topic, isOn)
     case .appended(let batches, let run): if isThere, self.run == run { try finishAppend(batches) }
+    case .history(let query, let run): if isThere, self.run == run { try finishReading(query) }
     case .reload(let model, let run): if isThere, self.run == run { try reload(model) }
     case .tick(let run):
       guard self.run == run, var due = read({ $0.nextDeadline }) else { return }
@@ -180,6 +181,10 @@ final class SimulatedHub: SimulationPart {
   func append(_ batches: [Batch]) throws(Violation) {
     let results = try store.append(batches, for: self)
     machine?.appended(results, of: batches, time: time, into: &output)
+  }
+
+  func read(_ query: HistoryQuery) {
+    machine?.answered(query, .success(store.history(query)), into: &output)
   }
 
   func load(_ model: String) throws(Violation) {

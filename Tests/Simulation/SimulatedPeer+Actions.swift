@@ -11,6 +11,7 @@ extension SimulatedPeer {
     try invariants.observe(.reading(kind))
     if kind == .catchup { countOlderSnapshot(frame) }
     frame.withUnsafeBytes { session.receive($0, now: clock, into: &effects) }
+    if kind == .welcome || kind == .heartbeat { process.heardAt = now }
     try settle()
     try invariants.observe(.reading(nil))
   }
@@ -140,6 +141,7 @@ extension SimulatedPeer {
       try reportToSuccessor(PeerEffects())
     }
     if !writes.acknowledged.isEmpty { try invariants.observe(.peerSettled(self)) }
+    if outbox.keeping.choice != nil { keepSoon() }
   }
 
   private func carryOut(_ effects: PeerEffects) throws(Violation) {
@@ -158,6 +160,7 @@ extension SimulatedPeer {
     for report in effects.outcomes {
       switch report {
       case .settled(let id, let model, let outcome):
+        if outbox.keeping.choice != nil { recordAcknowledged(id, outcome) }
         try invariants.observe(.ended(id, model: model, outcome, self))
       case .retryLater(_, _, let code):
         let isTooMany = code == .busy && profile.maxUnacknowledged < 10
@@ -168,6 +171,8 @@ extension SimulatedPeer {
       switch question {
       case .merge(let id, let model, let question): try ask(question, of: id, in: model)
       case .approve(_, let request): ask(request)
+      case .past(let model, let question):
+        session.answer(question, in: model, with: UndoWorkload(context, invariants.undo).answer(question))
       }
     }
     for event in effects.events { try handle(event) }
@@ -204,6 +209,7 @@ extension SimulatedPeer {
     switch event {
     case .notice(let notice): try count(notice)
     case .awaited(let id, let end): try invariants.observe(.barrierEnded(id, end, self))
+    case .past(let id, let end): try historyEnded(id, end)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let index = modelNames.firstIndex(of: model) { observed.announced[index] = true }

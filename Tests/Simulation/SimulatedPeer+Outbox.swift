@@ -13,6 +13,7 @@ extension SimulatedPeer {
   func killWithOutbox() throws(Violation) {
     outbox.carrier?.end()
     outbox.carrier = nil
+    tearKeeping()
     // In a quiet time no peer writes, and a record torn late enough is sent.
     if !isQuiet, chance.perMille(500) { tear() }
     let unacknowledged = writes.unacknowledged.ids
@@ -28,11 +29,12 @@ extension SimulatedPeer {
 
   /// Makes one more write, whose record the crash cuts off at a random byte before any of it is sent.
   private func tear() {
+    let field = chance.below(SimulatedField.plain)
     let proposal = Proposal(operations: [
-      FieldOperation(
-        .set, SimulatedField.names[chance.below(SimulatedField.plain)],
-        FieldValue(bytes: Array("\"\(self).t\(now)\"".utf8)))
+      FieldOperation(.set, SimulatedField.names[field], FieldValue(bytes: Array("\"\(self).t\(now)\"".utf8)))
     ])
+    // Where its record is whole, it shows over what the application wrote before.
+    writes.lastPlain[0][field] = nil
     var effects = PeerEffects()
     guard (try? session.write(proposal, to: modelNames[0], now: clock, into: &effects)) != nil else { return }
     session.finishDrain(now: clock, into: &effects)
@@ -49,7 +51,9 @@ extension SimulatedPeer {
     outbox.carrier = nil
     guard !outbox.previousRuns.isEmpty else { return }
     let (run, ids) = outbox.previousRuns.removeFirst()
-    let session = Session(resuming: run, seed: chance.next(), now: clock, wall: context.wall)
+    let session = Session(
+      resuming: run, seed: chance.next(), now: clock, wall: context.wall,
+      defersOutcomes: outbox.keeping.choice?.defersOutcomes ?? false)
     // R10: under another identity a proposal that was decided would take effect again.
     guard session.identity.tag == run.identity.tag else {
       throw Violation(.exactlyOnce, "\(self) sends the writes of an earlier run under another identity")
@@ -61,13 +65,14 @@ extension SimulatedPeer {
     carrier.outbox.bookRun = run.number
     carrier.numbers.wasForgotten = outbox.forgottenRuns.contains(run.number)
     for (write, id) in zip(run.writes, ids) {
+      carrier.outbox.successorIDs[write.id] = id
+      carrier.outbox.models[write.id] = write.model
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
-      let isAddition = write.proposal.operations.contains { $0.verb == .add }
+      let isAddition = write.proposal.operations.contains { $0.verb == .add || $0.verb == .describe }
       let mine = SimulatedWrite(
         model: model, fields: SimulatedField.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
       carrier.writes.unacknowledged.add(mine, as: write.id)
-      carrier.outbox.successorIDs[write.id] = id
     }
     hub.network.peers.append(carrier)
     outbox.carrier = carrier
@@ -79,13 +84,14 @@ extension SimulatedPeer {
   func reportToSuccessor(_ effects: PeerEffects) throws(Violation) {
     guard let successor = outbox.successor, successor.outbox.carrier === self else { return }
     for case .numbered(let id, let number, _) in effects.journal where number > 0 {
-      guard let mine = outbox.successorIDs[id], let model = writes.unacknowledged[id]?.model else { continue }
-      successor.session.carriedSent(mine, of: modelNames[model], as: number)
+      guard let mine = outbox.successorIDs[id], let model = outbox.models[id] else { continue }
+      successor.session.carriedSent(mine, of: model, as: number)
     }
     for case .settled(let id, let model, let outcome) in effects.outcomes {
       if let mine = outbox.successorIDs[id] { successor.session.carriedEnded(mine, of: model, as: outcome) }
     }
-    if session.unconfirmed == 0, !outbox.isOver {
+    if session.hasDeferredOutcomes { successor.keepSoon() }
+    if session.unconfirmed == 0, !session.hasDeferredOutcomes, !outbox.isOver {
       outbox.isOver = true
       session.bye(now: clock, into: &self.effects)
       try settle()

@@ -40,11 +40,17 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     if profile.writesTooDeep { options.limits.maxHops = 20 }
     options.maxOutboxWrites = profile.maxOutboxWrites
     options.maxBufferedBytes = profile.maxBufferedBytes
-    var session = Session(
-      identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil)
-    var outbox = PeerOutbox()
     var book = book
-    outbox.previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: hub.context.wall)) }
+    let runs = book?.reopen() ?? []
+    let choice =
+      book == nil || !profile.keepsReplicas ? nil : KeepChoice(defersOutcomes: PeerKeeping.defersOutcomes(index))
+    var session = Session(
+      identity: identity, seed: hub.chance.next(), options: options, now: now, keepsOutbox: book != nil,
+      keeping: choice, stored: choice == nil ? KeptReplicas() : book?.replicas ?? KeptReplicas(),
+      wall: hub.context.wall)
+    var outbox = PeerOutbox()
+    outbox.keeping.choice = choice
+    outbox.previousRuns = runs.map { ($0, session.carry($0, wall: hub.context.wall)) }
     outbox.bookRun = book?.begin(identity) ?? 0
     outbox.book = book
     self.init(
@@ -55,7 +61,17 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     for model in modelNames where model != context.visited || !isChaos {
       self.session.join(model, now: now, into: &effects)
     }
+    if profile.hasExpiry {
+      self.session.join(ExpiryWorkload.model, now: now, into: &effects)
+      self.session.declare(ExpiryWorkload.declared, in: ExpiryWorkload.model, now: now, into: &effects)
+    }
     if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &effects) }
+    if profile.hasUndo {
+      self.session.restoreUndo(outbox.book?.undo ?? [:])
+      counts[.undoKept] += UInt64(outbox.book?.undo[UndoWorkload.model]?.count ?? 0)
+      self.session.join(UndoWorkload.model, now: now, into: &effects)
+      self.session.recordUndo(of: UndoWorkload.model, now: now)
+    }
     guard profile.isInEphemeralModel(index) else { return }
     self.session.join(Names.ephemeral(modelNames[0]), now: now, into: &effects)
     member = EphemeralMember()

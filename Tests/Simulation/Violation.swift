@@ -52,14 +52,20 @@ package struct Violation: Error, CustomStringConvertible {
     case approval = "owner's approval"
     /// A version that is reported as applied by others is applied (§5.3).
     case barrier
+    /// A page of history says what was committed (§5.5).
+    case past = "true history"
     /// Nothing of a model goes to a user who may not read it (§15.4).
     case readingRight = "right to read"
     /// Nobody changes a field without the right to it (§15.4).
     case writingRight = "right to write"
+    /// An undo changes only what its peer wrote last, to what stood before; a redo restores it.
+    case undo = "undo of own changes"
     /// A name writes no more than its limit, nobody else is held back by it, and what is held back is told so (§15.7).
     case limit = "limit of a name"
     /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.8).
     case hubKeys = "the hub's keys"
+    /// A value with a time limit holds for a full term, and not much longer (§8.1).
+    case expiry = "time limit"
   }
 
   /// The rule that was violated.

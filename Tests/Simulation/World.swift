@@ -14,8 +14,10 @@ package final class World: SimulationPart {
   private let faults: Faults
   private let workload: Workload
   private let ephemeralWorkload: EphemeralWorkload
+  private let expiryWorkload: ExpiryWorkload
   private let rightsChanges: RightsChanges
   private let keyChanges: KeyChanges
+  private let undoWorkload: UndoWorkload
 
   /// Creates the world of one seed.
   /// - Parameters:
@@ -30,12 +32,20 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var expiryChance = Chance(seed: seed ^ 0x0E49_5EED)
+    var historyChance = Chance(seed: seed ^ 0x0415_5EED)
+    var keepingChance = Chance(seed: seed ^ 0x0CEE_95ED)
+    var undoChance = Chance(seed: seed ^ 0x0D0B_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawExpiry(from: &expiryChance)
+      drawn.drawHistories(from: &historyChance)
+      drawn.drawKeeping(from: &keepingChance)
+      drawn.drawUndo(from: &undoChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
@@ -45,8 +55,10 @@ package final class World: SimulationPart {
     hub = SimulatedHub(context, invariants, network)
     attackers = Attackers(hub, chance: attackChance)
     faults = Faults(hub, attackers)
-    workload = Workload(context, network, faults)
+    undoWorkload = UndoWorkload(context, invariants.undo)
+    workload = Workload(context, network, faults, undoWorkload, historyChance)
     ephemeralWorkload = EphemeralWorkload(context, network)
+    expiryWorkload = ExpiryWorkload(context, network, invariants, expiryChance)
     rightsChanges = RightsChanges(hub)
     keyChanges = KeyChanges(hub, keysChance)
     for index in 0..<drawn.peers {
@@ -73,6 +85,7 @@ package final class World: SimulationPart {
       try runChaos()
       try heal()
       try checkAtRest()
+      try takeBack()
       try loseTail()
       try checkAtRest()
     } catch {
@@ -91,6 +104,7 @@ package final class World: SimulationPart {
       agenda.add(.step(peer: peer.index), at: now + chance.within(20...400))
     }
     ephemeralWorkload.begin()
+    expiryWorkload.begin()
     attackers.awaitAttack()
     rightsChanges.awaitChange()
     keyChanges.awaitChange()
@@ -122,6 +136,8 @@ package final class World: SimulationPart {
     case .endMute(let peer, let generation): try network.peers[peer].endMute(generation)
     case .step(let peer): try workload.step(network.peers[peer])
     case .stepInEphemeralModel(let peer): try ephemeralWorkload.step(network.peers[peer])
+    case .stepExpiring(let peer): try expiryWorkload.step(network.peers[peer])
+    case .lookAtExpiring: try expiryWorkload.look()
     case .startHub: if !hub.isThere { try faults.startHub() }
     case .endQuiet: context.isQuiet = false
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
@@ -134,6 +150,8 @@ package final class World: SimulationPart {
   private func handle(_ event: PeerEvent, of peer: SimulatedPeer) throws(Violation) {
     switch event {
     case .resume: try peer.resume()
+    case .keep: peer.keep()
+    case .kept: try peer.finishKeeping()
     case .crash: try faults.interrupt(peer, crashes: true)
     case .disconnect: try faults.interrupt(peer, crashes: false)
     case .isolate: try faults.isolate(peer)
@@ -174,6 +192,12 @@ package final class World: SimulationPart {
     guard let ephemeral = invariants.ephemeral, hub.isThere else { return false }
     // A hub stopped at the end of the chaos phase gave every session a new term.
     return ephemeral.hasFieldsOfAbsent(network.peers)
+  }
+
+  /// One of the peers undoes and redoes while nobody else writes.
+  private func takeBack() throws(Violation) {
+    guard profile.hasUndo, let peer = network.peers.first(where: { $0.outbox.successor == nil }) else { return }
+    try undoWorkload.takeBack(peer) { milliseconds throws(Violation) in try run(for: milliseconds) }
   }
 
   private func checkAtRest() throws(Violation) {

@@ -15,6 +15,8 @@ enum WorldEvent {
   /// The application of a peer does something.
   case step(peer: Int)
   case stepInEphemeralModel(peer: Int)
+  case stepExpiring(peer: Int)
+  case lookAtExpiring
   case startHub
   case endQuiet
   case forgeOffer(hubRun: Int)
@@ -29,6 +31,7 @@ enum HubEvent {
   case subscription([UInt8], isOn: Bool, peer: Int, generation: Int)
   case appended([Batch], run: Int)
   case reload(String, run: Int)
+  case history(HistoryQuery, run: Int)
   case tick(run: Int)
   case resume(run: Int)
 }
@@ -36,6 +39,9 @@ enum HubEvent {
 /// What is to happen at one process of a peer.
 enum PeerEvent {
   case resume
+  /// It stores what has changed in its replicas, or that is synced.
+  case keep
+  case kept
   case crash
   case disconnect
   /// It is cut off until the hub forgets it.

@@ -44,6 +44,35 @@ struct SimulationTests {
     }
   }
 
+  @Test("in every history with undo a peer takes back only what it wrote last, and redoes it")
+  func undo() {
+    var all = Counts()
+    for seed in 0..<60 as Range<UInt64> {
+      var profile = FaultProfile()
+      profile.hasUndo = true
+      profile.steps = 40
+      profile.pace = [5, 40, 200][Int(seed % 3)]
+      if seed % 2 == 0 { (profile.cuts, profile.lostFrames) = (40, 50) }
+      if seed % 4 == 1 { (profile.hubCrashes, profile.isDurable) = (20, seed % 8 == 1) }
+      if seed % 5 == 0 { (profile.peerCrashes, profile.hasOutboxes) = (20, true) }
+      all.add(run(seed, profile))
+    }
+    for situation in [.undo, .redo, .undoDecided, .undoConflict, .undoOvertaken, .redone] as [Situation] {
+      #expect(all[situation] > 0, "\(situation)")
+    }
+  }
+
+  @Test("a peer alone that undoes everything is back at the beginning, and redoes it")
+  func undoAlone() {
+    var all = Counts()
+    for seed in 0..<20 as Range<UInt64> {
+      var profile = FaultProfile()
+      (profile.hasUndo, profile.peers, profile.steps, profile.pace) = (true, 1, 40, 200)
+      all.add(run(seed, profile))
+    }
+    #expect(all[.undoDecided] > 0 && all[.redone] > 0)
+  }
+
   @Test("the same seed makes the same history")
   func sameSeed() throws {
     for seed in [3, 11, 20] as [UInt64] {

@@ -14,8 +14,8 @@ MOST_STORED, MOST_EXTENSIONS = 15, 3
 
 # Plain records: options, counters and limits.
 RECORDS = {
-    "FaultProfile", "HubCounters", "HubMachineConfiguration", "Limits", "ProposalCursor", "SessionCounters", "Sixteen",
-    "WebLimits",
+    "FaultProfile", "FieldDescription", "HubCounters", "HubMachineConfiguration", "Limits", "ProposalCursor",
+    "SessionCounters", "Sixteen", "WebLimits",
 }
 
 _TYPE = re.compile(r"\b(struct|class|actor|enum|protocol|extension)\s+([A-Z][\w.]*)[^{}\n;]*(?:\n[^{};]*?)?\{")

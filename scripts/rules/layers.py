@@ -46,7 +46,8 @@ ALLOWED = {
     "FuzzTargets": SYSTEM
     | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ"},
     "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
-    "bindpeer": COMMAND_LINE | {"BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ"},
+    # The hub: what a recording is played into.
+    "bindpeer": COMMAND_LINE | {"BindingHub", "BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ"},
 }
 # The pure state machines: no socket, lock, clock or randomness; they import only the values of the protocol.
 PURE_FOLDERS = {

@@ -19,10 +19,15 @@ extension Hub {
     public var lease: Duration = .seconds(10)
     /// Whether a restarted hub recovers lost commits from its peers.
     public var isRecoveryOn = true
+    /// How long a hub whose store was recreated by `bindhub recover` waits for the replicas of peers, of any epoch.
+    package var recreatedWait: Duration = .zero
     /// Where commits are kept; nil: in memory, as long as the hub runs.
     public var store: HubStore?
     /// The hub's limits, which each welcome reports.
     public var limits = Limits()
+
+    /// Whether recorded commits are put in (`Hub.play`), which hold what expired too: no value expires by itself.
+    package var isPlayback = false
 
     /// Wraps the store before the hub uses it, so that the fault tests record each commit before it is published.
     package var wrapStore: @Sendable (any Store) throws(StoreError) -> any Store = { $0 }

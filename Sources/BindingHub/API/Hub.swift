@@ -121,6 +121,9 @@ public final class Hub: Sendable {
     mailbox.stop(timeout: timeout)
   }
 
+  /// Hands recorded commits to the hub's thread.
+  func post(_ request: PlayRequest) { mailbox.post(.play(request)) }
+
   /// Blocks the calling thread until the hub has ended.
   /// - Throws: `StoreError` if a failing store ended it. Writes not acknowledged by then are not stored; their
   ///   peers send them to the next hub.

@@ -18,6 +18,8 @@ package struct HubCounters: Sendable, Hashable {
   package var conflicts: UInt64 = 0
   /// Void proposals: they became too old after they were first sent.
   package var expired: UInt64 = 0
+  /// Fields that the hub set back to their defaults because nobody renewed them in time.
+  package var fallbacks: UInt64 = 0
   /// Proposals whose number was decided before.
   package var repeats: UInt64 = 0
   /// Proposals whose number was not the next one of their writer.
@@ -108,6 +110,8 @@ package struct HubCounters: Sendable, Hashable {
   package var differences: UInt64 = 0
   /// Divergences that peers found and healed themselves.
   package var healedDivergences: UInt64 = 0
+  /// Pages of history sent.
+  package var historyPages: UInt64 = 0
   /// Connections ended past a name's limit.
   package var limitedConnections: UInt64 = 0
   /// Hellos refused past a name's limit of sessions.

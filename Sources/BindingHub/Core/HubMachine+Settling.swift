@@ -12,6 +12,7 @@ extension HubMachine {
     }
     for text in hub.access.takeDenied() { output.notices.append(.denied(text)) }
     handleWaitingJoins(time, &output)
+    if !expiries.due.isEmpty { expiries.fallBack(&hub, time) }
     for index in hub.models.touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     var next = 0
@@ -29,6 +30,7 @@ extension HubMachine {
     hub.models.keepTouched(still)
     removals.send(presence, &hub, time, &output)
     publisher.sendShares(&hub, &output)
+    history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
     reporter.send(heartbeat: publisher.heads.number, &hub, time, &output)
     publisher.endWaits(&hub, time, &output)
@@ -100,7 +102,7 @@ extension HubMachine {
       case .moved(let others):
         hub.counters.movedBatches += 1
         hub.putOff(index)
-        for other in others { apply(other, index, &output) }
+        for other in others { apply(other, index, time, &output) }
       case .full:
         hub.counters.fullAppends += 1
         hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
@@ -121,8 +123,15 @@ extension HubMachine {
     hub.counters.batches += 1
     hub.counters.commits += batch.version - batch.previous
     hub.counters.changes += UInt64(model.batch.pending.touched.count)
+    let expired = model.expires
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
     let pendingBatch = model.batch.pending
+    if expired || model.expires {
+      expiries.update(index, model, now: time.monotonic)
+      for field in pendingBatch.renewed {
+        expiries.renew(model.fields[field].name, of: index, now: time.monotonic)
+      }
+    }
     if !publisher.catchups.isEmpty {
       publisher.catchups.recordChanges(pendingBatch.touched, in: model, after: batch.previous)
     }
@@ -162,14 +171,17 @@ extension HubMachine {
         &output)
       return finishDrain(time: time, into: &output)
     }
+    // The store may have these renewals: their writers are told so.
+    let renewed = model.batch.pending.renewed.map { model.fields[$0].name }
     hub.putOff(index)
     keepRemoved(index, time, &output)
     do throws(StoreError) {
-      try apply(stored, index, &output)
+      try apply(stored, index, time, &output)
     } catch {
       output.failure = error
       return
     }
+    for field in renewed { expiries.renew(field, of: index, now: time.monotonic) }
     goOn(index, time, &output)
     finishDrain(time: time, into: &output)
   }
@@ -177,7 +189,7 @@ extension HubMachine {
   /// Applies what other hubs have stored meanwhile. Compacted commits can no longer be published: the joined peers
   /// get the head, and catch up.
   private mutating func apply(
-    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
+    _ stored: StoredModel, _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) throws(StoreError) {
     let model = hub.models[index]
     let compacted = try ModelCompactor(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
@@ -188,17 +200,21 @@ extension HubMachine {
         publisher.endSessions(in: index, &hub, &output)
       }
       try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      expiries.update(index, model, now: time.monotonic)
       publisher.heads.add(index)
       publisher.announcer.announceFirstCommit(of: model, &hub, &output)
       return
     }
-    for batch in stored.batches where batch.record > model.position.record { apply(batch, index, &output) }
+    for batch in stored.batches where batch.record > model.position.record {
+      apply(batch, index, time, &output)
+    }
   }
 
   /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
-  private mutating func apply(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+  private mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
     hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
+    expiries.update(index, hub.models[index], now: time.monotonic)
     publisher.publish(batch, index, &hub, &output)
   }
 
@@ -233,6 +249,7 @@ extension HubMachine {
     if let maker = model.members.maker { hub.sessions.identities[maker]?.made -= 1 }
     model.members.makerUsage?.models -= 1
     publisher.forget(index)
+    expiries.forget(index)
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     presence.forget(index)
     (hub.models[stored].counterpart, hub.models[stored].approval.owner) = (nil, nil)

@@ -13,6 +13,8 @@ package struct HubMachine {
   var presence = PresenceTable()
   var recovery: RecoveryCoordinator
   var removals = ModelRemovals()
+  var expiries: ExpiryTable
+  var history = HistoryQueue()
   var reporter = StatusReporter()
 
   /// Creates a hub with no models; `restore` adds those that the store has.
@@ -23,6 +25,7 @@ package struct HubMachine {
   ///   - epochSeed: random bits for the number of a later epoch.
   package init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     hub = HubContext(configuration: configuration, birth: birth, time: time)
+    expiries = ExpiryTable(isOff: configuration.isPlayback)
     proposals = ProposalQueue(
       Sequencer(limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes))
     publisher = ModelPublisher(configuration, time: time)
@@ -37,6 +40,7 @@ package struct HubMachine {
     try model.restore(stored, recentLimit: hub.configuration.recentCommits)
     // Computed now, not while a peer waits: a million fields take a while.
     _ = model.fields.digest()
+    if model.expires { expiries.update(index, model, now: hub.lastTick) }
     hub.sessions.writersBefore.formUnion(model.writers.records.lazy.map(\.origin.tag))
     if model.position.record > 0, model.position.epoch != hub.epoch {
       model.recovery.storedFrom = RecoveryPoint(epoch: model.position.epoch, version: model.version)
@@ -77,8 +81,11 @@ package struct HubMachine {
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
-    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline)
-    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty { deadline = min(deadline, hub.storeFullUntil) }
+    var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline, expiries.nextDeadline)
+    deadline = min(deadline, history.nextDeadline)
+    if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty || !expiries.due.isEmpty {
+      deadline = min(deadline, hub.storeFullUntil)
+    }
     for index in hub.models.touched {
       let model = hub.models[index]
       if let recovery = model.recovery.underWay {
@@ -94,7 +101,9 @@ package struct HubMachine {
   }
 
   /// Whether the end of another drain would send more.
-  package var isStreaming: Bool { !joins.isEmpty || publisher.isStreaming(hub.sessions) }
+  package var isStreaming: Bool {
+    !joins.isEmpty || publisher.isStreaming(hub.sessions) || history.isDue(publisher.congested, hub.sessions)
+  }
 
   // MARK: Input
 
@@ -155,7 +164,11 @@ package struct HubMachine {
   package mutating func tick(time: HubTime, into output: inout HubOutput) {
     let now = time.monotonic
     // R16: after a long pause of this hub, a peer's silence does not count.
-    if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) { hub.sessions.renewAll(now: now) }
+    if now > hub.lastTick + 3 * UInt64(hub.configuration.heartbeatMilliseconds) {
+      hub.sessions.renewAll(now: now)
+      expiries.excuse(now: now)
+    }
+    expiries.end(now: now)
     hub.lastTick = now
     if publisher.beat(&hub, time, &output) {
       presence.publishAll(&hub, time)
@@ -194,6 +207,7 @@ package struct HubMachine {
         message: message.kind.name.description, place: "kind",
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
     case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
+    case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
     case .hello, .join, .propose, .status, .verify: break
     }

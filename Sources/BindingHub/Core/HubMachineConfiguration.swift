@@ -28,6 +28,8 @@ package struct HubMachineConfiguration: Sendable {
   /// Random bits that scatter the topics of models; nil: topics in order. A hub with rights scatters them, because
   /// topics in order tell how many models there are.
   package var topicSeed: UInt64?
+  /// Whether recorded commits are put in, which hold what expired too: no value expires by itself.
+  package var isPlayback = false
   /// Whether a hub without a proven tail recovers lost commits from its peers.
   package var recovery = true
   /// A join whose subscription does not arrive in this time is served on the request connection (R13).
@@ -36,6 +38,8 @@ package struct HubMachineConfiguration: Sendable {
   package var recoveryQuietMilliseconds: UInt64 = 400
   /// The longest time of a recovery.
   package var recoveryMilliseconds: UInt64 = 2_000
+  /// How long a hub whose store was recreated waits for replicas of any epoch, from its start on; 0: it was not.
+  package var recreatedMilliseconds: UInt64 = 0
   /// For this long after an epoch's beginning the hub also asks for replicas no further ahead than those it has.
   package var earlyMilliseconds: UInt64 = 60_000
   /// The most bytes of commits, decided together and each small enough, that are published in one message.

@@ -35,6 +35,8 @@ package struct HubOutput: Sendable {
   package var cut: [SubscriberID] = []
   /// Models to load from the store; they go to `HubMachine.reloaded`.
   package var reload: [String] = []
+  /// A page of history to read from the store; the answer goes to `HubMachine.answered`.
+  package var history: HistoryQuery?
   /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
   package var newEpoch: Epoch?
   /// Identities whose outcomes no peer will ask for again, for the store to forget.
@@ -50,6 +52,7 @@ package struct HubOutput: Sendable {
   /// Whether there is nothing to send, store, load or end.
   package var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
+      && history == nil
   }
 
   /// The number of frames to send.
@@ -74,9 +77,16 @@ package struct HubOutput: Sendable {
     cut.removeAll(keepingCapacity: true)
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
+    history = nil
     forgotten.removeAll()
     failure = nil
     notices.removeAll()
+  }
+
+  /// Hands over the page of history to read, if there is one.
+  package mutating func takeHistory() -> HistoryQuery? {
+    defer { history = nil }
+    return history
   }
 
   mutating func frame(to receiver: Receiver, _ write: (inout WireWriter) -> Void) {
@@ -110,6 +120,8 @@ package enum HubNotice: Sendable, Hashable {
   case denied(String)
   /// A limit of a name has held so many times by now. Told of each name and limit at most every 10 s.
   case limited(name: String, kind: NameLimits.Kind, limit: Int, times: UInt64)
+  /// The store could not read a page of history.
+  case unreadableHistory(model: String, problem: String)
   /// A peer's declaration of fields differs from the model's description.
   case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

@@ -10,6 +10,8 @@ package import BindingProtocol
 /// - `load` returns a model as all stored batches make it: a snapshot and the batches after it, in order.
 /// - A batch that removes a model leaves nothing of it, and frees its name. The first batch of a missing model
 ///   follows record 0, or one up to the `floor`'s; the floor is as durable as the batches.
+/// - `history` returns at once; what it returns reads beside appends, and sees each batch with a record up to the
+///   query's once, in order, as far back as the store keeps them.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
 ///
 /// One thread at a time uses a store: the hub's own if it `isImmediate`, else a thread for the store.
@@ -38,6 +40,8 @@ package protocol Store: AnyObject {
   func load(_ model: String) throws(StoreError) -> StoredModel?
   /// Begins another epoch of the log, because acknowledged commits may be missing.
   func start(_ epoch: Epoch) throws(StoreError)
+  /// Prepares the reading of a page of history, without waiting for anything.
+  func history(_ query: HistoryQuery) -> HistoryReading
   /// Allows the store to forget these identities' outcomes, which no peer will ask for again.
   func forget(_ tags: Set<Tag>)
   /// Does a few milliseconds of background work, such as compacting old batches into snapshots.
@@ -56,6 +60,8 @@ extension Store {
   package var status: StoreStatus { StoreStatus() }
   /// None, by default.
   package var floor: LogFloor { .none }
+  /// A history that keeps nothing, by default.
+  package func history(_ query: HistoryQuery) -> HistoryReading { HistoryReading { .none(to: query) } }
   /// Does nothing, by default.
   package func forget(_ tags: Set<Tag>) {}
   /// Does nothing, by default.
@@ -85,9 +91,23 @@ package struct StoreStatus: Sendable, Hashable {
   package var logBytes: UInt64
   /// Whether the disk had no room for the last batch.
   package var isFull: Bool
+  /// What administrators removed from histories, the last ones.
+  package var drops: [Drop]
+
+  /// Something that an administrator removed from a history.
+  package struct Drop: Sendable, Hashable {
+    /// Counted from 1 since the store was opened.
+    package var number: Int
+    package var words: String
+
+    package init(number: Int, words: String) { (self.number, self.words) = (number, words) }
+  }
 
   /// A state; the defaults are those of a store without a file.
-  package init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
+  package init(
+    path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false, drops: [Drop] = []
+  ) {
+    self.drops = drops
     self.path = path
     self.bytes = bytes
     self.logBytes = logBytes

@@ -16,10 +16,11 @@ final class HubLoop {
   private var clients = InProcessClients()
   private let logFile: LogFile?
   private let storeWorker: StoreWorker
-  @exclusivity(unchecked) private var machine: HubMachine
-  @exclusivity(unchecked) private var output = HubOutput()
+  @exclusivity(unchecked) var machine: HubMachine
+  @exclusivity(unchecked) var output = HubOutput()
   @exclusivity(unchecked) private var poller = Poller()
   private var isStopping = false
+  private var drops = DropRecords()
   private var failure: StoreError?
 
   /// Why the loop ended.
@@ -40,9 +41,7 @@ final class HubLoop {
     for address in configuration.listen where isOpen(address) && !configuration.isInsecureAllowed {
       throw .notLoopback(address: address.description)
     }
-    guard configuration.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
-      throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
-    }
+    if !configuration.listen.isEmpty { try OpenFiles.check() }
     let security = try HubSecurity(configuration, log)
     do throws(ZeroMQError) {
       transport = try ZeroMQTransport(configuration.limits, security)
@@ -64,7 +63,8 @@ final class HubLoop {
     settings.name = configuration.name
     settings.durability = store.durability
     settings.endpoints = transport.sockets.endpoints
-    settings.recovery = configuration.isRecoveryOn
+    (settings.recovery, settings.isPlayback) = (configuration.isRecoveryOn, configuration.isPlayback)
+    settings.recreatedMilliseconds = configuration.recreatedWait.wholeMilliseconds
     settings.isInsecure = configuration.listen.contains(where: isOpen)
     if settings.isInsecure {
       log.warning("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
@@ -130,12 +130,14 @@ final class HubLoop {
         let messages = mailbox.takeMessages()
         // A gateway may speak for somebody who has been admitted a moment ago.
         if messages.contains(where: \.isHello) { transport.tellMembers(&machine) }
-        for message in messages where !clients.receive(message, &machine, time: time, into: &output) {
-          isStopping = true
+        for message in messages {
+          if case .play(let request) = message { play(request, time: time) }
+          if !clients.receive(message, &machine, time: time, into: &output) { isStopping = true }
         }
       }
       machine.reporter.transport = transport.counters
       machine.reporter.store = storeWorker.status
+      drops.record(machine.reporter.store.drops, log, transport.admissions)
       transport.drain(&machine, after: poller, time: time, into: &output)
       transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
@@ -181,7 +183,7 @@ final class HubLoop {
   }
 
   /// Passes decisions to the store, handles its answers and sends frames, until nothing is left to do.
-  private func settle(time: HubTime) {
+  func settle(time: HubTime) {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
@@ -229,6 +231,7 @@ final class HubLoop {
       output.reload.removeAll()
       try storeWorker.load(models)
     }
+    if let query = output.takeHistory() { try storeWorker.read(query) }
     if !output.forgotten.isEmpty {
       try storeWorker.forget(output.forgotten)
       output.forgotten.removeAll()
@@ -239,6 +242,7 @@ final class HubLoop {
     switch answer {
     case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
     case .loaded(let model): machine.reloaded(model, time: time, into: &output)
+    case .history(let query, let result): machine.answered(query, result, into: &output)
     }
   }
 

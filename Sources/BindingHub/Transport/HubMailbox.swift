@@ -24,6 +24,7 @@ final class HubMailbox: Sendable {
     case subscribed(InProcessConnection, [UInt8])
     case unsubscribed(InProcessConnection, [UInt8])
     case closed(InProcessConnection)
+    case play(PlayRequest)
     case stop
 
     var isHello: Bool {
@@ -67,8 +68,17 @@ final class HubMailbox: Sendable {
       if !state.hasEnded { state.messages.append(message) }
       return state.hasEnded
     }
-    if case .opened(let connection) = message, isLate { connection.ended() }
+    if isLate { HubMailbox.refuse(message) }
     wakeup.signal()
+  }
+
+  /// Answers a message that the hub handles no more.
+  private static func refuse(_ message: Message) {
+    switch message {
+    case .opened(let connection): connection.ended()
+    case .play(let request): request.reply(PlayedCommits())
+    case .frame, .subscribed, .unsubscribed, .closed, .stop: break
+    }
   }
 
   func takeMessages() -> [Message] {
@@ -82,13 +92,16 @@ final class HubMailbox: Sendable {
   var failure: StoreError? { state.withLock { $0.failure } }
 
   func markEnded(_ failure: StoreError? = nil) {
-    let waiting = state.withLock { state in
+    let (waiting, late) = state.withLock { state in
       state.hasEnded = true
       state.failure = failure
-      state.messages.removeAll()
-      defer { state.whenEnded.removeAll() }
-      return state.whenEnded
+      defer {
+        state.messages.removeAll()
+        state.whenEnded.removeAll()
+      }
+      return (state.whenEnded, state.messages)
     }
+    for message in late { if case .play = message { HubMailbox.refuse(message) } }
     for body in waiting { body() }
   }
 

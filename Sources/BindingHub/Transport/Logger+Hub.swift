@@ -13,6 +13,8 @@ extension Logger {
       warning(
         "a peer has commits of an older epoch that are missing here; recovery from peers is off",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
+    case .unreadableHistory(let model, let problem):
+      error("cannot read history", metadata: ["model": "\(model)", "error": "\(problem)"])
     case .denied(let text): debug("denied: \(text)")
     case .limited(let name, let kind, let limit, let times):
       warning(

@@ -17,6 +17,11 @@ package enum OpenFiles {
 
   static var limit: Int { present.map { Int(clamping: $0.rlim_cur) } ?? 1_024 }
 
+  /// - Throws: `HubError.openFiles` if the limit is too low for a hub that listens.
+  static func check() throws(HubError) {
+    guard limit >= needed else { throw .openFiles(allowed: limit, needed: needed) }
+  }
+
   /// Raises the limit as far as this user may: the hub keeps connections up to half of what is free.
   package static func raise() {
     guard var limit = present else { return }

@@ -5,16 +5,19 @@ import ZeroMQ
 /// Passes the hub's requests to the store, and the store's answers back.
 ///
 /// An immediate store is called directly. Any other has a thread of its own: while that stores one batch the hub
-/// continues, and the next batches gather to be appended together.
+/// continues, and the next batches gather to be appended together. History is read on a queue beside it, so that no
+/// append waits for a page.
 final class StoreWorker {
   /// The result of a request.
   enum Answer: Sendable {
     case appended([Appended], of: [Batch])
     case loaded(StoredModel)
+    case history(HistoryQuery, Result<HistoryAnswer, StoreError>)
   }
   private enum Request: Sendable {
     case append([Batch])
     case load([String])
+    case history(HistoryQuery)
     case start(Epoch)
     case forget(Set<Tag>)
     case close
@@ -38,6 +41,7 @@ final class StoreWorker {
   private let wasDone = DispatchSemaphore(value: 0)
   private let wakeup: Wakeup
   private var thread: SocketThread?
+  private let historian = DispatchQueue(label: "bindhub-history", qos: .utility)
 
   /// - Parameter wakeup: signalled when there are answers.
   init(_ store: any Store, wakeup: Wakeup) throws(ZeroMQError) {
@@ -49,9 +53,9 @@ final class StoreWorker {
     guard !store.isImmediate else { return }
     // SAFETY: from here on `store` is used by its own thread only; this object calls it only where there is none.
     nonisolated(unsafe) let store = store
-    let (shared, hasRequests, wasDone) = (shared, hasRequests, wasDone)
+    let (shared, hasRequests, wasDone, historian) = (shared, hasRequests, wasDone, historian)
     thread = try SocketThread(name: "bindhub-store") {
-      StoreWorker.serve(store, shared, hasRequests, wasDone, wakeup)
+      StoreWorker.serve(store, shared, hasRequests, wasDone, wakeup, historian)
     }
   }
 
@@ -60,6 +64,8 @@ final class StoreWorker {
   func append(_ batches: [Batch]) throws(StoreError) { try submit(.append(batches)) }
 
   func load(_ models: [String]) throws(StoreError) { try submit(.load(models)) }
+
+  func read(_ query: HistoryQuery) throws(StoreError) { try submit(.history(query)) }
 
   func forget(_ tags: Set<Tag>) throws(StoreError) { try submit(.forget(tags)) }
 
@@ -123,8 +129,15 @@ final class StoreWorker {
   /// for one slice.
   private static func serve(
     _ store: any Store, _ shared: HubLock<Shared>, _ hasRequests: DispatchSemaphore, _ wasDone: DispatchSemaphore,
-    _ wakeup: Wakeup
+    _ wakeup: Wakeup, _ historian: DispatchQueue
   ) {
+    let read = { (query: HistoryQuery, reading: HistoryReading) in
+      historian.async {
+        let result = reading.result
+        shared.withLock { $0.answers.append(.history(query, result)) }
+        wakeup.signal()
+      }
+    }
     var nextUpkeep = DispatchTime.now()
     var nextLook = nextUpkeep
     while true {
@@ -149,14 +162,17 @@ final class StoreWorker {
       }
       do throws(StoreError) {
         if !requests.isEmpty {
-          let answers = try run(requests, store)
+          let isClosing = requests.contains { if case .close = $0 { true } else { false } }
+          // A page that is being read needs the open store.
+          if isClosing { historian.sync {} }
+          let answers = try run(requests, store, readingBy: read)
           shared.withLock { shared in
             shared.answers += answers
             shared.open -= requests.count
           }
           wasDone.signal()
           if !answers.isEmpty { wakeup.signal() }
-          if requests.contains(where: { if case .close = $0 { true } else { false } }) { return }
+          if isClosing { return }
           nextUpkeep = min(nextUpkeep, .now() + longestRest)
         }
         let begun = DispatchTime.now()
@@ -176,7 +192,10 @@ final class StoreWorker {
   }
 
   /// Runs requests in order; consecutive appends become one.
-  private static func run(_ requests: [Request], _ store: any Store) throws(StoreError) -> [Answer] {
+  /// - Parameter read: has a page of history read beside the store; nil: it is read here.
+  private static func run(
+    _ requests: [Request], _ store: any Store, readingBy read: ((HistoryQuery, HistoryReading) -> Void)? = nil
+  ) throws(StoreError) -> [Answer] {
     var answers: [Answer] = []
     var batches: [Batch] = []
     func append() throws(StoreError) {
@@ -196,6 +215,9 @@ final class StoreWorker {
         for model in models {
           answers.append(.loaded(try store.load(model) ?? StoredModel(model: model, batches: [])))
         }
+      case .history(let query):
+        let reading = store.history(query)
+        if let read { read(query, reading) } else { answers.append(.history(query, reading.result)) }
       case .start(let epoch): try store.start(epoch)
       case .forget(let tags): store.forget(tags)
       case .close: try store.close()

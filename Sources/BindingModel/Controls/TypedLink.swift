@@ -15,6 +15,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   private var isRefused = false
   private var hasProblem = false
   private var isOver = false
+  /// The editing session of the person in the control; 0: nobody edits.
+  private var session: UInt64 = 0
   /// The object that the model's value belongs to. Another one is another model: an edit in progress was meant for
   /// the former.
   private var target: AnyObject?
@@ -107,6 +109,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
 
   package override func controlEdited() {
     let editing = editing
+    if editing != .idle, session == 0 { session = EditSession.begin() }
+    defer { if editing == .idle { session = 0 } }
     guard editing != .composing else { return }
     switch commit {
     case .eachEdit: writeEdit(editing)
@@ -140,7 +144,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     isRefused = false
     guard model.read() != value else { return report(nil) }
     do {
-      try model.write(value, writer)
+      try EditSession.writing(in: session) { () throws(BindingError) in try model.write(value, writer) }
       let accepted = model.read()
       let isAccepted = accepted.map { $0 == value || model.isSame($0, value) } ?? false
       report(isAccepted ? nil : .corrected(value, to: accepted.map { "\($0)" } ?? "nothing"))

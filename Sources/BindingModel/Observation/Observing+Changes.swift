@@ -131,7 +131,7 @@ extension ValueSource where Value: Sendable {
 
 /// The value that one observer received last.
 // SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next, on a lane too.
-private final class LastNotified<Value>: @unchecked Sendable {
+final class LastNotified<Value>: @unchecked Sendable {
   private var value: Value?
 
   func replace(by new: Value) -> Value? {

@@ -124,7 +124,7 @@ extension AnyCell {
     if traffic.pointee.undelivered.isEmpty {
       traffic.pointee.deliverer = 0
     } else {
-      timeout = traffic.pointee.service?.isDue(in: turn.pointee.drain)
+      timeout = traffic.pointee.service?.isDue(in: turn.pointee.progress.drain)
       if timeout == nil {
         ThreadTurn.schedule(self, in: turn)
       } else {

@@ -81,6 +81,7 @@ extension Cell {
     over old: Value, by writer: Writer, _ traffic: UnsafeMutablePointer<Traffic>,
     _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
+    if turn.pointee.isIdle { turn.pointee.progress.cascade &+= 1 }
     if turn.pointee.hold.name == 0, traffic.pointee.isMereEcho(by: writer) { return unlock() }
     if let watch = turn.pointee.watch, !traffic.pointee.isFollower,
       watch.isEndless(

@@ -163,6 +163,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
       return deliverLater(over: old, by: writer, traffic, turn)
     }
     // The common case: no delivery is in progress, here or on another thread.
+    turn.pointee.progress.cascade &+= 1
     traffic.pointee.deliverer = turn.pointee.id
     traffic.pointee.soleWriter = writer
     let observers = traffic.pointee.observers.joined

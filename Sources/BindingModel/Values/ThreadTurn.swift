@@ -33,8 +33,7 @@ struct ThreadTurn {
   @usableFromInline var hold = Hold()
   /// Detects values that answer each other endlessly; created when a turn gets long.
   var watch: LoopWatch?
-  /// Names the drain in progress.
-  private(set) var drain: UInt64 = 0
+  @usableFromInline var progress = Progress()
   var pass = Pass()
   /// The pool of collectors, a linked list.
   private var collectors: Unmanaged<DependencyCollector>?
@@ -57,7 +56,10 @@ struct ThreadTurn {
     return makeCurrent()
   }
 
-  static func open(_ turn: UnsafeMutablePointer<ThreadTurn>) { turn.pointee.hold.begin(on: turn.pointee.id) }
+  static func open(_ turn: UnsafeMutablePointer<ThreadTurn>) {
+    if turn.pointee.isIdle { turn.pointee.progress.cascade &+= 1 }
+    turn.pointee.hold.begin(on: turn.pointee.id)
+  }
 
   static func close(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard let hold = turn.pointee.hold.end() else { return }
@@ -143,7 +145,7 @@ struct ThreadTurn {
   static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard turn.pointee.isIdle, !turn.pointee.isEmpty else { return }
     turn.pointee.isDelivering = true
-    turn.pointee.drain &+= 1
+    turn.pointee.progress.drain &+= 1
     let hops = turn.pointee.hops
     var rounds = 0
     while !turn.pointee.isEmpty {
@@ -209,6 +211,18 @@ struct ThreadTurn {
     pthread_key_create(&key) { freeThreadTurn($0) }
     return key
   }()
+}
+
+/// What a thread is doing, by numbers.
+@usableFromInline
+struct Progress {
+  /// Names the drain in progress.
+  var drain: UInt64 = 0
+  /// Counts the writes and turns that the thread began while it was idle: what one of them leads to, observers' answers
+  /// included, is one step of a `ChangeHistory`.
+  @usableFromInline var cascade: UInt64 = 0
+  /// See `EditSession`.
+  var edit: UInt64 = 0
 }
 
 /// A time in which each derived value is refreshed once.

@@ -116,12 +116,15 @@ extension FieldCell {
       let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
       return (Assignment(operation: set, policy: policy), value)
     case .set(.some(let rule)):
+      if rule == .text { try checkReadable(in: sharedModel, name) }
       let ruled = RuledWrite(rule, base: try codec.encode(shownValue))
       return (Assignment(operation: set, policy: WritePolicy(ruled: ruled)), value)
     case .operation(let verb, let become):
+      try checkReadable(in: sharedModel, name)
       let (operand, shows) = become(value, shownValue)
       return (Assignment(operation: FieldOperation(verb, name, try codec.encode(operand))), shows)
     case .merge(let solve):
+      try checkReadable(in: sharedModel, name)
       let ruled = RuledWrite(.asked, base: try codec.encode(shownValue))
       let policy = WritePolicy(ruled: ruled) { [weak self] in self?.solve($0, solve) }
       return (Assignment(operation: set, policy: policy), value)

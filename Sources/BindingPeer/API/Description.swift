@@ -20,6 +20,24 @@ public struct FieldDescription: Sendable, Equatable {
   public var policy: String?
   /// Whether the field belongs to the model's ephemeral part.
   public var isEphemeral = false
+  /// How long a value other than the default holds without a renewal, in whole milliseconds; nil: for ever.
+  public var expires: Duration?
+  /// For forms: the name that people see; nil: the field's name.
+  public var title: String?
+  /// For forms: a sentence about the field; nil: none.
+  public var help: String?
+  /// For forms: the place among the fields, in ascending order; nil: last, by name.
+  public var order: Int?
+  /// For forms: fields of one group stand together; nil: none.
+  public var group: String?
+  /// For forms: the kind of control, by name; nil: by the type.
+  public var widget: String?
+  /// For forms: the step of a control for numbers; nil: any.
+  public var step: JSON?
+  /// For forms: the field has no control. This is no right: every writer may still set it.
+  public var isReadOnly = false
+  /// For forms and terminals: the value is hidden on screens. This is no right: every reader gets the value.
+  public var isSecret = false
   var others: [JSON.Member] = []
 
   /// Creates a description; the defaults allow any value.
@@ -40,7 +58,11 @@ public struct FieldDescription: Sendable, Equatable {
   var rule: FieldRule {
     FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
-      isEphemeral: isEphemeral)
+      isEphemeral: isEphemeral,
+      expiry: expires.map {
+        FieldExpiry(
+          milliseconds: UInt64(clamping: $0.wholeMilliseconds), fallback: defaultValue.map { FieldValue(json: $0) })
+      })
   }
 
   /// Why `value` does not fit, in the hub's words, to be put after the field's name: `7 is not in 0...1`; nil if it
@@ -61,8 +83,13 @@ public struct FieldDescription: Sendable, Equatable {
 
 /// The declarations of a model's fields: the value of its `@description` field.
 public struct ModelDescription: Sendable, Equatable {
-  /// The described fields by their names on the wire.
+  /// The described fields by the names under which they are stored.
   public var fields: [String: FieldDescription]
+  /// The highest release of a program that has shared the model (`Model.release`).
+  public var release = 0
+  /// The stored names of renamed fields, by their present names: `["level": "brightness"]`.
+  public var aliases: [String: String] = [:]
+  private var others: [JSON.Member] = []
 
   /// Creates a description of these fields.
   public init(fields: [String: FieldDescription] = [:]) { self.fields = fields }
@@ -70,8 +97,25 @@ public struct ModelDescription: Sendable, Equatable {
   /// Reads a description. Parts of an unexpected form are skipped, since a newer peer may have written them.
   public init(_ json: JSON) {
     fields = [:]
+    for member in json.members ?? [] {
+      switch (member.name, member.value) {
+      case ("fields", _): break
+      case ("release", let value) where (value.int64 ?? -1) >= 0: release = Int(clamping: value.int64 ?? 0)
+      case ("alias", .object(let members)):
+        for member in members { aliases[member.name] = member.value.string }
+      default: others.append(member)
+      }
+    }
     guard case .object(let members)? = json["fields"] else { return }
     for member in members { fields[member.name] = FieldDescription(member.value) }
+  }
+
+  /// The name under which a field is stored, given that name or an alias.
+  public func storedName(of field: String) -> String { aliases[field] ?? field }
+
+  /// The fields as forms show them: by `order`, those without one last, by name.
+  public var ordered: [(name: String, field: FieldDescription)] {
+    fields.sorted { ($0.value.order ?? .max, $0.key) < ($1.value.order ?? .max, $1.key) }.map { ($0.key, $0.value) }
   }
 
   /// Whether a field may have this value; a field without a description may have any.
@@ -82,11 +126,15 @@ public struct ModelDescription: Sendable, Equatable {
 
   /// The description as JSON.
   public var json: JSON {
-    .object([
-      .init(
-        "fields",
-        .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }))
-    ])
+    var members = [
+      JSON.Member("fields", .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }))
+    ]
+    if !aliases.isEmpty {
+      let sorted = aliases.sorted { $0.key < $1.key }
+      members.append(.init("alias", .object(sorted.map { .init($0.key, .string($0.value)) })))
+    }
+    if release > 0 { members.append(.init("release", .integer(Int64(release)))) }
+    return .object(members + others)
   }
 }
 
@@ -105,12 +153,22 @@ extension FieldDescription {
       case ("default", let value): defaultValue = value
       case ("policy", .string(let name)): policy = name
       case ("ephemeral", .bool(let flag)): isEphemeral = flag
+      case ("expires", let value) where value.int64.map(FieldExpiry.range.contains) == true:
+        expires = value.int64.map { .milliseconds($0) }
+      case ("title", .string(let text)): title = text
+      case ("help", .string(let text)): help = text
+      case ("order", let value) where value.int64 != nil: order = value.int64.map { Int(clamping: $0) }
+      case ("group", .string(let text)): group = text
+      case ("widget", .string(let text)): widget = text
+      case ("step", let value): step = value
+      case ("readOnly", .bool(let flag)): isReadOnly = flag
+      case ("secret", .bool(let flag)): isSecret = flag
       default: others.append(member)
       }
     }
   }
 
-  var json: JSON {
+  package var json: JSON {
     var members: [JSON.Member] = [.init("type", .string(type.rawValue))]
     if let minimum { members.append(.init("min", minimum)) }
     if let maximum { members.append(.init("max", maximum)) }
@@ -120,6 +178,14 @@ extension FieldDescription {
     if let defaultValue { members.append(.init("default", defaultValue)) }
     if let policy { members.append(.init("policy", .string(policy))) }
     if isEphemeral { members.append(.init("ephemeral", .bool(true))) }
+    if let expires { members.append(.init("expires", .integer(Int64(clamping: expires.wholeMilliseconds)))) }
+    for (name, text) in [("title", title), ("help", help), ("group", group), ("widget", widget)] {
+      if let text { members.append(.init(name, .string(text))) }
+    }
+    if let order { members.append(.init("order", .integer(Int64(order)))) }
+    if let step { members.append(.init("step", step)) }
+    if isReadOnly { members.append(.init("readOnly", .bool(true))) }
+    if isSecret { members.append(.init("secret", .bool(true))) }
     return .object(members + others)
   }
 }

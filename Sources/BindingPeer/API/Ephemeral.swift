@@ -34,27 +34,44 @@ public enum FieldScope: Sendable, Hashable {
 
 extension Field where Value: FieldCodable {
   /// Declares a field of a scope: `@Field(.ephemeral) var cursor: Int? = nil`. The default shows until a value is
-  /// written; that of an ephemeral field is never proposed.
+  /// written; that of an ephemeral field is never proposed. The other parameters are those of a field without a scope.
   public init(
-    wrappedValue: Value, _ scope: FieldScope, name: String? = nil, unit: String? = nil, choices: [Value] = []
+    wrappedValue: Value, _ scope: FieldScope, name: String? = nil, unit: String? = nil, choices: [Value] = [],
+    title: String? = nil, help: String? = nil, group: String? = nil, widget: String? = nil, step: Double? = nil,
+    readOnly: Bool = false, secret: Bool = false, was: String? = nil
   ) {
-    self.init(Field(wrappedValue: wrappedValue, name, unit: unit, choices: choices), in: scope)
+    let field = Field(
+      wrappedValue: wrappedValue, name, unit: unit, choices: choices, title: title, help: help, group: group,
+      widget: widget, step: step, readOnly: readOnly, secret: secret, was: was)
+    self.init(field, in: scope)
   }
 }
 
 extension Field where Value: FieldCodable & Comparable {
-  /// Declares a field of a scope that takes only the values of `range`.
+  /// Declares a field of a scope that takes only the values of `range`. The other parameters are those of a field
+  /// without a scope.
   public init(
-    wrappedValue: Value, _ scope: FieldScope, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil
+    wrappedValue: Value, _ scope: FieldScope, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil,
+    title: String? = nil, help: String? = nil, group: String? = nil, widget: String? = nil, step: Double? = nil,
+    readOnly: Bool = false, secret: Bool = false, was: String? = nil
   ) {
-    self.init(Field(wrappedValue: wrappedValue, range, name: name, unit: unit), in: scope)
+    let field = Field(
+      wrappedValue: wrappedValue, range, name: name, unit: unit, title: title, help: help, group: group, widget: widget,
+      step: step, readOnly: readOnly, secret: secret, was: was)
+    self.init(field, in: scope)
   }
 }
 
 extension Field where Value: Codable {
-  /// Declares a field of a scope and a `Codable` type.
+  /// Declares a field of a scope and a `Codable` type. The other parameters are those of a field without a scope.
   @_disfavoredOverload
-  public init(wrappedValue: Value, _ scope: FieldScope, name: String? = nil) {
-    self.init(Field(wrappedValue: wrappedValue, name), in: scope)
+  public init(
+    wrappedValue: Value, _ scope: FieldScope, name: String? = nil, title: String? = nil, help: String? = nil,
+    group: String? = nil, widget: String? = nil, readOnly: Bool = false, secret: Bool = false, was: String? = nil
+  ) {
+    let field = Field(
+      wrappedValue: wrappedValue, name, title: title, help: help, group: group, widget: widget, readOnly: readOnly,
+      secret: secret, was: was)
+    self.init(field, in: scope)
   }
 }

@@ -41,6 +41,8 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   case notEncodable(field: String, problem: String)
   /// The model was not shared through a peer, or was left.
   case notShared(field: String)
+  /// The field has a value that this program's type cannot read, and the write would build on it.
+  case cannotShow(field: String, value: FieldValue)
   /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored model.
   case mixed(field: String)
 
@@ -49,6 +51,9 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
     case .doesNotFit(let field, let problem): "\(field): \(problem)"
     case .notEncodable(let field, let problem): "\(field) cannot be encoded as JSON: \(problem)"
     case .notShared(let field): "\(field) belongs to no shared model: share the model with Peer.share(_:id:) first"
+    case .cannotShow(let field, let value):
+      "\(field) has a value that this program cannot read: \(PrintedText.escaped(value.description, limit: 200)); "
+        + "assign a value, or run the release that wrote it"
     case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside the change"
     }
   }

@@ -12,11 +12,17 @@ import BindingProtocol
 public protocol Model: Sendable {
   /// Creates the model as it is declared: each field has its default. Structs have it without writing it.
   init()
+  /// The release of the declaration: `static let release = 2`. Programs of several releases may share a model at the
+  /// same time. Titles, defaults and the like are those of the highest one; ranges and choices allow what any of them
+  /// allows. 0, if it is not declared.
+  static var release: Int { get }
   /// Does nothing. If a class conforms, the compiler's message is attached here.
   static func _isStruct()
 }
 
 extension Model {
+  /// 0: the first release.
+  public static var release: Int { 0 }
   /// Does nothing.
   public static func _isStruct() {}
 }
@@ -38,12 +44,20 @@ extension Model {
   /// written as usual.
   /// - Throws: what `body` throws (then nothing is written), or `ChangeError`.
   @discardableResult
-  public func change(_ body: (Self) throws -> Void) throws -> PendingWrite {
+  public func change(_ body: (Self) throws -> Void) throws -> PendingWrite { try change(.undoable, body) }
+
+  /// Writes several fields as one commit, and says whether undo records it; see `change(_:)` and `SharedModel.Undoing`.
+  @discardableResult
+  public func change(
+    _ recording: SharedModel.Undoing.Recording, _ body: (Self) throws -> Void
+  ) throws -> PendingWrite {
     guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
     let draft = ChangeDraft(of: shared)
     try draft.run { () throws in try body(self) }
     let finished = try draft.finished()
-    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept($0) }
+    return try shared.write(finished.proposal, policies: finished.policies, recording: recording) {
+      finished.accept($0)
+    }
   }
 
   /// Deletes the model: every field, in one commit. Programs that share it then show the declared defaults.
@@ -53,12 +67,23 @@ extension Model {
     return try shared.remove()
   }
 
-  /// The fields with their names on the wire.
+  /// The stored names of renamed fields, by their present names.
+  var fieldAliases: [String: String] {
+    var aliases: [String: String] = [:]
+    for (label, cell) in labelledCells { aliases[cell.declaredName ?? label] = cell.formerName }
+    return aliases
+  }
+
+  /// The fields with the names under which they are stored.
   var fieldCells: [(name: String, cell: any AnyFieldCell)] {
+    labelledCells.map { ($1.formerName ?? $1.declaredName ?? $0, $1) }
+  }
+
+  /// The fields with the names of their properties.
+  private var labelledCells: [(label: String, cell: any AnyFieldCell)] {
     Mirror(reflecting: self).children.compactMap { child in
       guard let label = child.label, let field = child.value as? any AnyField else { return nil }
-      let cell = field.anyCell
-      return (cell.declaredName ?? (label.hasPrefix("_") ? String(label.dropFirst()) : label), cell)
+      return (label.hasPrefix("_") ? String(label.dropFirst()) : label, field.anyCell)
     }
   }
 }

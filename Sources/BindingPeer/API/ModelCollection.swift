@@ -63,7 +63,8 @@ public final class ModelCollection<Shared: Model>: Sendable {
   }
 
   private func appear(_ id: String) {
-    guard known.withLock({ $0[id] == nil }), let model = try? peer.attach(Shared.self, id: id, on: lane) else { return }
+    guard known.withLock({ $0[id] == nil }) else { return }
+    guard let (model, _) = try? peer.attach(Shared.self, id: id, on: lane) else { return }
     keep(model, id: id)
   }
 

@@ -52,7 +52,7 @@ extension SharedModel {
     return runtime.state.withLock { state in
       let syncState = state.session.syncState(of: id)
       return ModelStatus(
-        version: syncState.version, staleSince: syncState.staleSince.map(PeerClock.instant),
+        version: syncState.version, staleSince: syncState.staleSince.map(PeerClock.instant(signed:)),
         unconfirmed: syncState.unconfirmed, inFlight: syncState.inFlight,
         pendingSince: syncState.pendingSince.map(PeerClock.instant),
         waiting: state.writes.retryReason(of: syncState.waiting), refusal: syncState.refusal,
@@ -62,7 +62,7 @@ extension SharedModel {
 
   private func problem(of cell: any AnyFieldCell, _ name: String) -> FieldProblem? {
     if let problem = cell.problem { return problem }
-    guard let described = description(of: name, otherwiseThan: cell.rule) else { return nil }
+    guard let described = description(of: name, otherwiseThan: cell.declaration) else { return nil }
     return .describedOtherwise(declared: cell.description, described: described)
   }
 

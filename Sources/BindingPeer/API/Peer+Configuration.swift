@@ -1,14 +1,20 @@
 public import BindingProtocol
 
 extension Peer {
-  /// The outbox, times and limits of a peer. Times are rounded up to milliseconds.
+  /// What a peer keeps, its times and limits. Times are rounded up to milliseconds.
   /// ```swift
   /// let peer = try Peer(name: "kiosk", configuration: .init(outbox: .file("/var/lib/kiosk/outbox")))
   /// ```
   public struct Configuration: Sendable, Hashable {
-    /// Where writes without an outcome are kept. In a file they survive the program: the next peer with the same file
-    /// overlays its models with them again, and sends them first, unchanged.
-    public var outbox: OutboxStorage
+    /// What is kept beyond the end of the program.
+    public var keeping: Keeping
+    /// Where writes without an outcome are kept, alone if this is set. In a file they survive the program: the next
+    /// peer with the same file overlays its models with them again, and sends them first, unchanged. `keeping` keeps
+    /// the values too.
+    public var outbox: OutboxStorage {
+      get { keeping.outbox }
+      set { keeping = Keeping(outbox: newValue) }
+    }
     /// How long the hub keeps a silent session; 0: the hub's default.
     public var lease: Duration = .zero
     /// A connection is given up if no welcome arrives this long after its hello.
@@ -39,8 +45,11 @@ extension Peer {
     /// The limits that apply before a hub has announced its own.
     public var limits = Limits()
 
-    /// The defaults, with this outbox.
-    public init(outbox: OutboxStorage = .memory) { self.outbox = outbox }
+    /// The defaults, with this outbox: writes are kept, values are not.
+    public init(outbox: OutboxStorage = .memory) { keeping = Keeping(outbox: outbox) }
+
+    /// The defaults, with writes and values kept there.
+    public init(keeping: Keeping) { self.keeping = keeping }
   }
 }
 

@@ -27,8 +27,9 @@ extension Peer {
   /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(3))   // for a tool
   /// ```
   /// Works with and without a hub. With one, it returns when the model shows the hub's values; without, after
-  /// `timeout`, and the model catches up later. The first peer to share a model writes its description and defaults;
-  /// both yield to what exists. A cancelled task stops waiting and gets the model as it is.
+  /// `timeout`, and the model catches up later. A model that was kept on disk (`Peer.Keeping`) is returned immediately
+  /// with the last known values, which are stale until the hub's arrive. The first peer to share a model writes its
+  /// description and defaults; both yield to what exists. A cancelled task stops waiting and gets the model as it is.
   /// - Parameters:
   ///   - lane: where observers run: the main queue, a queue of the program, or the thread that delivers (`.direct`,
   ///     for tools).
@@ -38,11 +39,13 @@ extension Peer {
   public func share<Shared: Model>(
     _ type: Shared.Type, id: String, on lane: Lane = .main, timeout: Duration = .seconds(1)
   ) async throws(ShareError) -> Shared {
-    let instance = try attach(type, id: id, on: lane)
+    let (instance, proposed) = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
-    _ = await model.whenCurrent(timeout: timeout)
+    let isKept = model.isKept
+    // What the program writes next is decided under its own declaration.
+    if !isKept, await model.whenCurrent(timeout: timeout) { await proposed.value }
     let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
-    if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
+    if !isKept, let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
       _ = await ephemeral.whenCurrent(timeout: timeout)
     }
     // The lane may not have delivered what the hub sent; a caller that has waited for it finds it here.
@@ -52,7 +55,10 @@ extension Peer {
   }
 
   /// Shares a model without waiting for the hub's values.
-  func attach<Shared: Model>(_ type: Shared.Type, id: String, on lane: Lane) throws(ShareError) -> Shared {
+  /// - Returns: the model, and a task that ends when its declaration is proposed to a hub.
+  func attach<Shared: Model>(
+    _ type: Shared.Type, id: String, on lane: Lane
+  ) throws(ShareError) -> (Shared, proposed: Task<Void, Never>) {
     let model = try self.model(id, on: lane)
     let instance = Shared()
     let fields = instance.fieldCells
@@ -70,14 +76,24 @@ extension Peer {
         throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'")
       }
     }
+    for (alias, stored) in instance.fieldAliases {
+      do throws(WireError) { try Names.checkField(alias) } catch {
+        throw .badModel(type: "\(type)", problem: "'\(alias)' is not a field name: it \(error.problem)")
+      }
+      guard !names.contains(alias) else {
+        throw .badModel(type: "\(type)", problem: "'\(alias)', which was '\(stored)', is the name of another field")
+      }
+    }
     let ephemeral = fields.filter { $0.cell.description.isEphemeral }
     let stored = fields.filter { !$0.cell.description.isEphemeral }
     for (model, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
+      DeclaredLimits(of: cells).declare(to: model)
       for (name, cell) in cells where cell.attach(to: model, as: name) { model.observers.add(cell, to: name) }
       model.showPresent(cells)
+      model.showRejections()
     }
-    describe(model, as: fields)
-    return instance
+    let declaration = Declaration(fields, release: Shared.release, aliases: instance.fieldAliases)
+    return (instance, describe(model, as: declaration))
   }
 
   /// All models of one type below a prefix, as an observable collection.
@@ -91,6 +107,9 @@ extension Peer {
 }
 
 extension SharedModel {
+  /// Whether it shows values from a keep file, and was not current since.
+  fileprivate var isKept: Bool { runtime.state.withLock { $0.session.isFromFile(id) } }
+
   /// Shows newly connected fields what the replica holds: another part of the program may have joined the model
   /// before.
   fileprivate func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {

@@ -26,17 +26,19 @@ public final class Peer: Sendable {
   ///   - name: 1 to 64 bytes; longer names are cut, an empty one becomes `peer`, control characters and bidirectional
   ///     marks become `_`. nil: the program's name.
   ///   - hub: where the hub is; a text such as `"tcp://127.0.0.1:7877"` is its address.
-  ///   - configuration: outbox, times and limits; the defaults serve.
-  /// - Throws: `PeerError` if what `hub` or `BINDPEER_HUB` names is no address and no known hub, or the outbox cannot
+  ///   - keeping: the file for its writes and values; nil: as the configuration says, by default none.
+  ///   - configuration: times and limits; the defaults serve.
+  /// - Throws: `PeerError` if what `hub` or `BINDPEER_HUB` names is no address and no known hub, or the file cannot
   ///   be used.
   public convenience init(
-    name: String? = nil, hub: HubLocation = .default, configuration: Configuration = Configuration(),
-    logger: Logger = Logger(label: "bindpeer")
+    name: String? = nil, hub: HubLocation = .default, keeping: Keeping? = nil,
+    configuration: Configuration = Configuration(), logger: Logger = Logger(label: "bindpeer")
   ) throws(PeerError) {
     let makeLink = try hub.linkFactory()
+    let keeping = keeping ?? configuration.keeping
     do throws(OutboxError) {
       try self.init(
-        name: name, file: try configuration.outbox.open(), options: SessionOptions(configuration), log: logger,
+        name: name, file: try keeping.open(), keeping: keeping, options: SessionOptions(configuration), log: logger,
         makeLink: makeLink)
     } catch {
       throw .outbox(error)
@@ -45,14 +47,17 @@ public final class Peer: Sendable {
 
   /// - Parameter file: the outbox; nil: writes without an outcome are kept in memory.
   init(
-    name: String?, file: OutboxFile?, options: SessionOptions, log: Logger,
+    name: String?, file: OutboxFile?, keeping: Keeping = .memory, options: SessionOptions, log: Logger,
     makeLink: @escaping @Sendable () -> any PeerLink
   ) throws(OutboxError) {
     self.name = Names.fittingPeer(name ?? ProcessInfo.processInfo.processName)
     identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
+    let choice = file == nil ? nil : keeping.choice
+    let stored = choice == nil ? KeptReplicas() : file?.takeReplicas() ?? KeptReplicas()
     var session = Session(
-      identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: file != nil)
+      identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: file != nil,
+      keeping: choice, stored: stored, wall: OutboxFile.wall)
     let runs = file?.unfinished ?? []
     var restored: [RestoredKey: Restored] = [:]
     for run in runs {
@@ -61,29 +66,38 @@ public final class Peer: Sendable {
           id: id, model: kept.model, write: PendingWrite(kept.proposal.operations))
       }
     }
+    if let file { session.restoreUndo(file.undo) }
     let link = makeLink()
     var journal: JournalWriter?
     if let file { journal = JournalWriter(file: file, run: try file.begin(identity)) }
     runtime = PeerRuntime(session: session, link: link, log: log, outbox: journal)
     var previousRuns: PreviousRuns?
     if let file, !runs.isEmpty {
-      previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
+      previousRuns = PreviousRuns(
+        runs, in: file, options: options, defersOutcomes: choice?.defersOutcomes ?? false, log: log, of: runtime,
+        makeLink: makeLink)
     }
+    let keeper = choice == nil ? nil : file.map { ReplicaKeeper(of: runtime, in: $0, stored, keeping, log: log) }
     runtime.state.withLock { [restored, previousRuns] state in
       state.writes = WriteRegistry(restored: restored)
       state.previousRuns = previousRuns
+      state.keeper = keeper
     }
-    if let file, file.tornBytes > 0 {
-      log.warning(
-        "the outbox ended with an incomplete entry, which was removed",
-        metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
-    }
+    if let file { report(torn: file, log) }
     link.start(runtime)
     ExitFlush.enter(runtime, timeoutMilliseconds: options.exitMilliseconds)
     previousRuns?.goOn()
   }
 
   deinit { runtime.abandonPeer() }
+
+  private func report(torn file: OutboxFile, _ log: Logger) {
+    guard file.tornBytes > 0 else { return }
+    let copy = file.tornCopy.map { "; the file as it was is \($0)" } ?? ""
+    log.warning(
+      "the outbox ended with an incomplete entry, which was removed\(copy)",
+      metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
+  }
 
   /// The tag under which this peer writes: new at every start.
   public var tag: Tag { identity.tag }
@@ -168,6 +182,10 @@ public final class Peer: Sendable {
   public func close(flush: Duration = .seconds(2)) async -> [String] {
     let begin = PeerRuntime.now
     let limit = UInt64(clamping: flush.wholeMilliseconds)
+    if runtime.state.withLock({ $0.keeper != nil && $0.isSettled }) {
+      // An outcome may be a moment ahead of its commit, which the file would lack.
+      _ = await runtime.wait(timeout: .milliseconds(500)) { !$0.session.awaitsKeptCommits }
+    }
     var left: [String]?
     while left == nil {
       let passed = PeerRuntime.now - begin

@@ -60,6 +60,9 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     }
   }
 
+  /// Takes note of the field's problem: `status` no longer reports a write that failed.
+  public func dismissProblem() { cell.dismissProblem() }
+
   /// Writes the declared default, as a real write.
   @discardableResult
   public func reset() throws -> PendingWrite { try write(cell.declared) }
@@ -81,6 +84,9 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     var rejection = RejectionError(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
       try Task.checkCancellation()
+      if let value = seen?.committed, cell.codec.decode(value) == nil {
+        throw FieldError.cannotShow(field: name, value: value)
+      }
       let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
       let value = try body(base)
       let proposal = Proposal(
@@ -106,6 +112,7 @@ extension SharedField where Value: AdditiveArithmetic & FieldCodable {
   @discardableResult
   public func add(_ amount: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
+    try cell.checkReadable(in: model, name)
     return try model.write(Proposal(operations: [FieldOperation(.add, name, try cell.codec.encode(amount))]))
   }
 }
@@ -142,7 +149,7 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   var target: AnyObject? { cell }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    cell.assign(value, onRefusal: LateRefusals.observer(of: writer))
+    cell.assign(value, renews: false, onRefusal: LateRefusals.observer(of: writer))
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 
@@ -174,8 +181,13 @@ extension FieldCell {
     if let since = syncState.pendingSince.map(PeerClock.instant) {
       return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: syncState.isInFlight, since: since)
     }
-    if let since = syncState.staleSince { return .stale(version: syncState.version, since: PeerClock.instant(since)) }
-    if let described = model.description(of: name, otherwiseThan: rule) {
+    if let since = syncState.expiredSince {
+      return .expired(version: syncState.version, since: PeerClock.instant(since))
+    }
+    if let since = syncState.staleSince {
+      return .stale(version: syncState.version, since: PeerClock.instant(signed: since))
+    }
+    if let described = model.description(of: name, otherwiseThan: declaration) {
       return .mismatch(declared: description, described: described)
     }
     return .current(version: syncState.version)

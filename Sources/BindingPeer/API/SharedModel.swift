@@ -9,7 +9,7 @@ public final class SharedModel: Sendable {
   /// The model's id.
   public let id: String
   /// For an ephemeral model: the stored model that it belongs to.
-  let stored: SharedModel?
+  package let stored: SharedModel?
   /// Where this model's observers run.
   public let lane: Lane
   let peer: Peer
@@ -21,6 +21,7 @@ public final class SharedModel: Sendable {
   let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
   let broadcaster: Protected<StatusBroadcaster<ModelStatus>?> = Protected(nil)
   let shownBroadcasters: Protected<ShownBroadcasters> = Protected(ShownBroadcasters())
+  let undoBroadcaster: Protected<StatusBroadcaster<Undoing.Status>?> = Protected(nil)
   /// The description last read, with the text that it was read from.
   private let described: Protected<Described?> = Protected(nil)
 
@@ -52,17 +53,24 @@ public final class SharedModel: Sendable {
     presentDescription?.description ?? ModelDescription()
   }
 
-  /// The description of a field, if it allows other values than `rule`.
-  func description(of field: String, otherwiseThan rule: FieldRule) -> FieldDescription? {
-    guard let described = presentDescription, let other = described.rules[field], !other.allowsSame(as: rule) else {
-      return nil
-    }
+  /// The description of a field, if a declaration differs from it for good.
+  func description(of field: String, otherwiseThan declaration: DescribedField?) -> FieldDescription? {
+    // The ephemeral part is described in the stored model.
+    if let stored { return stored.description(of: field, otherwiseThan: declaration) }
+    guard let declaration, let described = presentDescription, let present = described.text?.field(field),
+      present.difference(of: declaration, named: field) != nil
+    else { return nil }
     return described.description.fields[field]
+  }
+
+  /// The name under which a field is stored, given that name or an alias (`@Field(was:)`).
+  public func storedName(of field: String) -> String {
+    (stored ?? self).presentDescription?.description.storedName(of: field) ?? field
   }
 
   private var presentDescription: Described? {
     guard let text = shown(Names.description) else { return nil }
-    if let known = described.withLock({ $0 }), known.text == text { return known }
+    if let known = described.withLock({ $0 }), known.bytes == text { return known }
     let fresh = Described(text)
     described.withLock { $0 = fresh }
     return fresh
@@ -113,6 +121,7 @@ public final class SharedModel: Sendable {
   /// - Throws: `WriteError` if it cannot be overlaid.
   @discardableResult
   public func write(_ text: String, to field: String, editedFrom base: String) throws(WriteError) -> PendingWrite {
+    let field = storedName(of: field)
     let operation = FieldOperation(.set, field, FieldValue(json: .string(text)))
     let policy = WritePolicy(ruled: RuledWrite(.text, base: FieldValue(json: .string(base))))
     return try write(Proposal(operations: [operation]), policies: [field: policy], whenOverlaid: { _ in })
@@ -146,16 +155,20 @@ public final class SharedModel: Sendable {
 extension SharedModel {
   /// Overlays the proposal and registers it; `whenOverlaid` gets what shows then.
   func write(
-    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenOverlaid: @Sendable (OverlaidFields) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], recording: Undoing.Recording = .undoable,
+    whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
     let pending = PendingWrite(proposal.operations)
+    let role: UndoRole = recording == .undoable ? .step(edit: EditSession.current) : .notUndoable
     let hops = max(proposal.hops, Hops.current)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       var proposal = proposal
       proposal.hops = hops
       let write = try state.session.write(
         proposal, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
-        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.effects)
+        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), as: role, to: id, now: now,
+        into: &state.effects)
+      if state.writes.hasRejections { state.writes.forgetRejections(of: proposal.answers, in: id) }
       state.writes.insert(.init(write: pending, model: self, policies: policies), for: write)
       state.stamp += 1
       return state.stamp
@@ -189,14 +202,15 @@ extension SharedModel {
 
 /// A parsed description.
 private struct Described: Sendable {
-  let text: FieldValue
+  let bytes: FieldValue
   let description: ModelDescription
-  let rules: [String: FieldRule]
+  /// Field by field, to be compared with declarations; nil if it is no description.
+  let text: DescribedModel?
 
-  init(_ text: FieldValue) {
-    self.text = text
-    description = text.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
-    rules = description.fields.mapValues(\.rule)
+  init(_ bytes: FieldValue) {
+    self.bytes = bytes
+    description = bytes.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
+    text = DescribedModel(bytes)
   }
 }
 

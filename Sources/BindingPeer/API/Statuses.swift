@@ -162,6 +162,11 @@ enum PeerClock {
 
   /// Equal milliseconds give equal instants, a millisecond early at most.
   static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant {
-    origin.instant.advanced(by: .milliseconds(Int64(clamping: milliseconds) - Int64(clamping: origin.milliseconds)))
+    instant(signed: Int64(clamping: milliseconds))
+  }
+
+  /// The same for a time that may lie before the clock began: values from a file are that old.
+  static func instant(signed milliseconds: Int64) -> SuspendingClock.Instant {
+    origin.instant.advanced(by: .milliseconds(milliseconds - Int64(clamping: origin.milliseconds)))
   }
 }

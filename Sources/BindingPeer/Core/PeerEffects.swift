@@ -68,6 +68,8 @@ package enum PeerQuestion: Sendable {
   case merge(WriteID, model: String, MergeQuestion)
   /// This peer owns the model and decides whether another peer's write may be applied: answer with `Session.answer`.
   case approve(model: String, ApprovalRequest)
+  /// Undo needs a value of the past: answer with `Session.answer(_:in:with:)`.
+  case past(model: String, PastQuestion)
 }
 
 /// What a session reports besides values and outcomes.
@@ -80,6 +82,8 @@ package enum SessionEvent: Sendable {
   case listed(prefix: String)
   /// A barrier has ended.
   case awaited(BarrierID, BarrierEnd)
+  /// A request for a page of history has ended.
+  case past(HistoryID, HistoryEnd)
   /// The hub answered a `ping`.
   case pong(token: UInt64)
 }

@@ -15,38 +15,56 @@ package struct Session: Sendable {
   var topics: [Topic: String] = [:]
   /// The requests of the joined prefixes.
   var prefixes: [String: UInt32] = [:]
-  var lastRequest: UInt32 = 0
-  var lastWrite: UInt64 = 0
+  /// The highest number of a request, and of a write.
+  var last: (request: UInt32, write: UInt64) = (0, 0)
   /// The pending writes of all models, and their bytes.
   var pending: (writes: Int, bytes: Int) = (0, 0)
   var numbering = NumberingHistory()
   var carried = CarriedWrites()
-  /// Whether the resumed run's tag is not derived from its secret, as in older releases: no hub accepts such a tag.
-  private(set) var isDisowned = false
   var barriers = BarrierClient()
   var reports = AppliedReporter()
+  /// The ids of the models with fields that expire.
+  var expiringModels: Swift.Set<String> = []
+  var history = HistoryClient()
+  var keeping: SessionKeeping
+  var undo = UndoTable()
 
   /// - Parameters:
   ///   - identity: new at every start of a program (R10).
   ///   - seed: determines session numbers and pauses.
   ///   - keepsOutbox: whether every step of a write is recorded in an outbox.
+  ///   - choice: which replicas are kept too; nil: none.
+  ///   - stored: the replicas that earlier runs have kept, of which the models show those of the last log.
+  ///   - wall: the wall time now, milliseconds since 1970.
   package init(
-    identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, keepsOutbox: Bool = false
+    identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64,
+    keepsOutbox: Bool = false, keeping choice: KeepChoice? = nil, stored: KeptReplicas = KeptReplicas(),
+    wall: UInt64 = 0
   ) {
-    context = SessionContext(identity: identity, options: options, isResumed: false, keepsOutbox: keepsOutbox)
+    context = SessionContext(
+      identity: identity, options: options, isResumed: false, keepsOutbox: keepsOutbox,
+      defersOutcomes: choice?.defersOutcomes ?? false)
     connection = ConnectionMachine(seed: seed, now: now)
+    keeping = SessionKeeping(choice, stored, wall: wall, now: now)
+    // A hub with another log is noticed: what is kept was never of that one.
+    if choice != nil { context.logID = stored.lastLog }
   }
 
   /// Creates a session that speaks for an earlier run of this program: it sends what that run left in its outbox,
   /// unchanged, and nothing else (R10), as if that run had been cut off from its hub until now.
-  /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine of that run.
+  /// - Parameters:
+  ///   - wall: the wall time now, milliseconds since 1970, of the machine of that run.
+  ///   - defersOutcomes: whether outcomes are recorded only once a replica that contains them is stored.
   package init(
-    resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
+    resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64,
+    defersOutcomes: Bool = false
   ) {
     let identity = Identity(secret: run.identity.secret, name: run.identity.name)
-    context = SessionContext(identity: identity, options: options, isResumed: true, keepsOutbox: true)
+    context = SessionContext(
+      identity: identity, options: options, isResumed: true, keepsOutbox: true, defersOutcomes: defersOutcomes)
+    context.isDisowned = !run.identity.isProven
     connection = ConnectionMachine(seed: seed, now: now)
-    isDisowned = !run.identity.isProven
+    keeping = SessionKeeping(nil, KeptReplicas(), wall: wall, now: now)
     (context.logID, context.epoch) = (run.log, run.epoch)
     if run.epoch != nil { connection.resume() }
     if let log = run.log, let epoch = run.epoch { context.journal.resume(log: log, epoch: epoch) }
@@ -56,13 +74,16 @@ package struct Session: Sendable {
       if models[write.model] == nil {
         models[write.model] = ModelSync(id: write.model, now: 0, after: numbering.lastNumbers[write.model] ?? 0)
       }
-      lastWrite = max(lastWrite, write.id.rawValue)
+      last.write = max(last.write, write.id.rawValue)
       let number = isDisowned ? nil : write.number
       models[write.model]?.addToOverlay(
         Pending(write, id: write.id, number: number, isOld: write.isOld(at: wall, options), now: now))
     }
     pending.writes = run.writes.count
   }
+
+  /// Whether the resumed run's tag is not derived from its secret, as in older releases: no hub accepts such a tag.
+  var isDisowned: Bool { context.isDisowned }
 
   // MARK: Reading
 
@@ -157,8 +178,8 @@ package struct Session: Sendable {
 
   func syncState(of id: String) -> ModelSyncState { ModelSyncState(of: models[id], staleSince: staleSince(id)) }
 
-  private func staleSince(_ id: String) -> UInt64? {
-    isCurrent(id) ? nil : models[id]?.join.staleSince ?? silentSince
+  private func staleSince(_ id: String) -> Int64? {
+    isCurrent(id) ? nil : models[id]?.join.staleSince ?? Int64(clamping: silentSince)
   }
 
   // MARK: Joining
@@ -167,10 +188,13 @@ package struct Session: Sendable {
   package mutating func join(_ id: String, now: UInt64, into effects: inout PeerEffects) {
     if models.index(of: id) == nil {
       var model = ModelSync(id: id, now: now, after: numbering.lastNumbers[id] ?? 0)
+      keeping.prepare(&model, following: logID, after: context.previousTags)
       for write in carried[id] {
         model.addToOverlay(write.pending(at: connection.openedAt))
         model.update.record(.local)
       }
+      model.hideContained()
+      if let welcome { model.decideWhetherWitness(of: welcome.epoch, isRecovering: welcome.isRecovering) }
       models[id] = model
     }
     guard let index = models.index(of: id) else { return }
@@ -182,13 +206,13 @@ package struct Session: Sendable {
   package mutating func leave(_ id: String, now: UInt64, into effects: inout PeerEffects) {
     guard let index = models.index(of: id) else { return }
     models[at: index].join.isLeft = true
-    if models[at: index].writes.unacknowledged == 0 { forget(id, &effects) }
+    if models[at: index].isSettled { forget(id, now: now, &effects) }
   }
 
   /// Asks the hub to announce the models below a prefix, now and as they appear; an empty prefix means all.
   package mutating func joinPrefix(_ prefix: String, now: UInt64, into effects: inout PeerEffects) {
     prefixes[prefix] = nextRequest()
-    if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &effects) }
+    if phase == .live { send(.join([Join(request: last.request, prefix: prefix)]), now: now, &effects) }
   }
 
   /// Ignores further announcements of this prefix.
@@ -200,7 +224,7 @@ package struct Session: Sendable {
   }
 
   mutating func nextRequest() -> UInt32 {
-    lastRequest += 1
-    return lastRequest
+    last.request += 1
+    return last.request
   }
 }

@@ -7,6 +7,8 @@ struct SessionContext: Sendable {
   let options: SessionOptions
   /// Whether this session speaks for an earlier run: it sends what that run left in its outbox, and nothing else.
   let isResumed: Bool
+  /// Whether that run's tag is not derived from its secret, as in older releases: no hub accepts such a tag.
+  var isDisowned = false
   /// The limits of the last welcome; before the first one those of the options.
   var limits: Limits
   /// The hub's log; nil before a hub was seen.
@@ -18,8 +20,13 @@ struct SessionContext: Sendable {
   var counters = SessionCounters()
   var journal: WriteJournal
   var outcomes = OutcomeQueue()
+  /// Whether an outcome is recorded only once the replica that contains it is stored (`DeferredOutcomes`).
+  let defersOutcomes: Bool
+  /// A write that takes back a step got its final values, which may show something else.
+  var hasFinalized = false
 
-  init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool) {
+  init(identity: Identity, options: SessionOptions, isResumed: Bool, keepsOutbox: Bool, defersOutcomes: Bool = false) {
+    self.defersOutcomes = defersOutcomes
     self.identity = identity
     self.options = options
     self.isResumed = isResumed

@@ -12,26 +12,34 @@ struct DeferredEffects {
     let stamp: UInt64
 
     func carryOut() {
-      if let reason = outcome.complaint {
+      if let reason = outcome.complaint, !unacknowledged.isRestoring {
         unacknowledged.model.observers.recordRejection(
-          of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
+          of: unacknowledged.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       }
       unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }
   }
+  /// What the session asks of the program, and of the past.
+  struct Questions {
+    var merges: [(WriteID, UnacknowledgedWrite, MergeQuestion)] = []
+    var approvals: [(ApprovalRequest, of: SharedModel?)] = []
+    var past: [PastSearch] = []
+  }
   var settled: [Settled] = []
   var shown: [SharedModel] = []
-  var questions: [(WriteID, UnacknowledgedWrite, MergeQuestion)] = []
-  var approvalRequests: [(ApprovalRequest, of: SharedModel?)] = []
+  var questions = Questions()
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.Event)] = []
   var released: [Waiters.Waiter] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
+  var pages: [(Wait<HistoryEnd?>, HistoryEnd)] = []
   /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
   var concernsPeer = false
   /// What the session requested, if somebody besides its own runtime follows it.
   var requested = PeerEffects()
+  /// The keep file may lack something.
+  var keeper: ReplicaKeeper?
   /// There are actions for the link.
   var concernsLink = false
   /// The link has to be woken for them.
@@ -81,11 +89,13 @@ extension PeerRuntime.State {
     }
   }
 
-  private func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
+  private mutating func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
     switch question {
     case .merge(let id, _, let question):
-      if let unacknowledged = writes[id] { deferred.questions.append((id, unacknowledged, question)) }
-    case .approve(let id, let request): deferred.approvalRequests.append((request, of: models[id]?.model))
+      if let unacknowledged = writes[id] { deferred.questions.merges.append((id, unacknowledged, question)) }
+    case .approve(let id, let request): deferred.questions.approvals.append((request, of: models[id]?.model))
+    case .past(let id, let question):
+      if let model = models[id]?.model { deferred.questions.past.append(PastSearch(question: question, model: model)) }
     }
   }
 
@@ -100,6 +110,8 @@ extension PeerRuntime.State {
       for listener in listeners[prefix] { deferred.announced.append((listener, .listed)) }
     case .awaited(let id, let end):
       if let wait = barriers.removeValue(forKey: id) { deferred.ended.append((wait, end)) }
+    case .past(let id, let end):
+      if let wait = pages.removeValue(forKey: id) { deferred.pages.append((wait, end)) }
     case .pong(let token):
       for listener in listeners[PrefixListener.pongs] { deferred.announced.append((listener, .pong(token))) }
     }
@@ -132,6 +144,9 @@ extension Outcome {
     default: false
     }
   }
+
+  /// Whether the description does not allow the value: its author has to answer that.
+  var isMisfit: Bool { if case .refused(let refusal) = self { refusal.code == .doesNotFit } else { false } }
 
   /// Why the write no longer shows, for the field's status; nil if it was applied or superseded by an own write.
   var complaint: String? {

@@ -4,6 +4,11 @@ import BindingProtocol
 /// What a shared model needs of a field's cell, whatever its type.
 protocol AnyFieldCell: AnyObject, Sendable {
   var declaredName: String? { get }
+  /// The name under which a renamed field is stored; nil if it was not renamed.
+  var formerName: String? { get }
+  /// The declaration that the program has shared, which is compared with the model's description; nil before that.
+  var declaration: DescribedField? { get }
+  func declare(_ declaration: DescribedField?)
   var description: FieldDescription { get }
   /// The values that the declaration allows.
   var rule: FieldRule { get }
@@ -15,7 +20,8 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var problem: FieldProblem? { get }
   /// Records that a write of this field was refused, with the committed value. The next value later than `stamp`
   /// clears it; the value to which the field fell back does not.
-  func reject(_ reason: String, current: FieldValue?, stamp: UInt64)
+  /// - Parameter isSticky: whether only this program's next write clears it.
+  func reject(_ reason: String, current: FieldValue?, stamp: UInt64, isSticky: Bool)
   /// Connects the cell to a field of a shared model. Returns false if it is connected already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Accepts the shown value (nil: the field has none, the default shows). Stamps order changes: an update older than
@@ -34,6 +40,9 @@ private struct CellState {
   var problem: FieldProblem?
   /// The stamp of the refusal that is the problem; values up to here do not clear it.
   var refusedAt: UInt64 = 0
+  /// Whether only a write of this program clears the problem.
+  var isSticky = false
+  var declaration: DescribedField?
   /// Created when the status is first observed.
   var broadcaster: StatusBroadcaster<FieldStatus>?
   /// Created at the first tracked read: the `TrackedReads` of the value's type.
@@ -44,6 +53,7 @@ private struct CellState {
 final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declared: Value
   let declaredName: String?
+  let formerName: String?
   let codec: FieldCodec<Value>
   let description: FieldDescription
   let policy: ConflictPolicy<Value>
@@ -61,10 +71,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let rule: FieldRule
 
   init(
-    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
-    policy: ConflictPolicy<Value>
+    declared: Value, name: String?, was formerName: String? = nil, codec: FieldCodec<Value>,
+    description: FieldDescription, policy: ConflictPolicy<Value>
   ) {
     self.policy = policy
+    self.formerName = formerName
     self.declared = declared
     declaredName = name
     self.codec = codec
@@ -87,6 +98,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// Why the last value assigned or received does not show; nil if it does.
   var problem: FieldProblem? { state.withLock { $0.problem } }
 
+  var declaration: DescribedField? { state.withLock { $0.declaration } }
+
+  func declare(_ declaration: DescribedField?) { state.withLock { $0.declaration = declaration } }
+
   /// The shown value, or in a draft the value assigned there. Reads are tracked.
   var value: Value {
     let readers = ReadTracking.current
@@ -101,14 +116,16 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   var shownValue: Value { state.withLock { _ in shown } }
 
   /// A plain assignment: overlaid immediately, sent when it can be.
-  /// - Parameter refused: called on the model's lane with the reason if the write is not applied in the end.
-  func assign(_ value: Value, onRefusal refused: LateRefusals.Observer? = nil) {
+  /// - Parameters:
+  ///   - renews: whether an equal value is sent to a field that expires; not by a binding, which may only echo.
+  ///   - refused: called on the model's lane with the reason if the write is not applied in the end.
+  func assign(_ value: Value, renews: Bool = true, onRefusal refused: LateRefusals.Observer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self)
       return
     }
     let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
-    guard isChange else { return }
+    guard isChange || renews && rule.expiry != nil && attachment != nil else { return }
     guard let attachment else {
       if let violation = violation(by: value) {
         record(violation)
@@ -132,9 +149,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Records the result of an assignment for which no caller waits, and has the status reported.
-  private func record(_ problem: FieldProblem?) {
+  func record(_ problem: FieldProblem?) {
     let (broadcaster, model) = state.withLock {
       $0.problem = problem
+      $0.isSticky = false
       return ($0.broadcaster, $0.attachment?.model)
     }
     guard let broadcaster, broadcaster.isObserved else { return }
@@ -155,13 +173,6 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     }
   }
 
-  /// The operation that writes `value`, checked against the declaration.
-  func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
-    let encoded = try codec.encode(value)
-    if let violation = violation(by: encoded, name: name) { throw violation }
-    return FieldOperation(verb, name, encoded)
-  }
-
   func attach(to model: SharedModel, as name: String) -> Bool {
     let (isFirst, broadcaster) = state.withLock { state -> (Bool, StatusBroadcaster<FieldStatus>?) in
       guard state.attachment == nil else { return (false, nil) }
@@ -176,10 +187,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func accept(_ update: FieldUpdate) {
-    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
+    guard let value = update.value else {
+      return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
+    }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
-    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
+    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
@@ -196,7 +209,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         old = shown
         shown = good
       }
-      $0.problem = .mismatch(declared: description.type, found: value.description)
+      if !$0.isSticky { $0.problem = .cannotShow(value) }
       return $0.tracker
     }
     tracker?.invalidate()
@@ -216,11 +229,18 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func merged(of field: String, _ shown: OverlaidFields) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
   /// `accept` for a decoded value, by default that of a local write.
-  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {
+  /// - Parameter isAnswer: whether the program writes it through this field, and so answers a refusal.
+  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true, isAnswer: Bool = true) {
     // The old value is released outside the lock: its deinit may run any code.
     var value = value
     var old: Value?
+    var answered: SharedModel?
     let tracker: ReadTracker? = state.withLock {
+      // The update that this write causes may have been shown before.
+      if isAnswer, $0.isSticky, stamp > $0.refusedAt {
+        ($0.problem, $0.isSticky) = (nil, false)
+        answered = $0.attachment?.model
+      }
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
@@ -228,10 +248,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         good = value
       }
       swap(&shown, &value)
-      if stamp > $0.refusedAt { $0.problem = nil }
+      if stamp > $0.refusedAt, !$0.isSticky { $0.problem = nil }
       return $0.tracker
     }
     tracker?.invalidate()
+    answered?.reportStatus()
     withExtendedLifetime(old) {}
   }
 
@@ -266,33 +287,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     return tracker as? TrackedReads<Value> ?? fresh
   }
 
-  func reject(_ reason: String, current: FieldValue?, stamp: UInt64) {
+  func reject(_ reason: String, current: FieldValue?, stamp: UInt64, isSticky: Bool) {
     state.withLock {
       // A value assigned since then shows.
       guard stamp > $0.stamp else { return }
       $0.problem = .rejected(reason, current: current)
       $0.refusedAt = stamp
+      $0.isSticky = isSticky
     }
-  }
-
-  private func violation(by value: Value) -> FieldProblem? {
-    do {
-      let name = declaredName ?? "this field"
-      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
-    } catch {
-      return rejected(error.description)
-    }
-  }
-
-  private func rejected(_ reason: String) -> FieldProblem {
-    .rejected(reason, current: try? codec.encode(shownValue))
-  }
-
-  private func violation(by value: FieldValue, name: String) -> FieldError? {
-    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
-    // Words are made only for a value that does not fit.
-    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
-    guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
-    return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)
   }
 }

@@ -3,8 +3,8 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// An outbox on disk (docs/reference/outbox-format.md): an append-only file, rewritten now and then without its
-/// history.
+/// An outbox on disk, with replicas beside it if they are kept (docs/reference/outbox-format.md): an append-only file,
+/// rewritten now and then without its history. `ReplicaKeeper` writes the replicas.
 ///
 /// Records that could not be written are kept and retried with the next one, so that the file is always a prefix of
 /// all records.
@@ -12,7 +12,14 @@ final class OutboxFile: Sendable {
   /// Passes bytes to the system, as `write(2)` does; a test puts a full disk in its place.
   typealias Writing = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
-  private struct Disk: Sendable {
+  /// The calls that change files, so that a test can fail or record them.
+  struct System: Sendable {
+    var write: Writing = { Foundation.write($0, $1.baseAddress, $1.count) }
+    var sync: @Sendable (Int32) -> Int32 = { fsync($0) }
+    var rename: @Sendable (String, String) -> Int32 = { Foundation.rename($0, $1) }
+  }
+
+  struct Disk: Sendable {
     var descriptor: Int32
     var content: OutboxContent
     var size: Int
@@ -22,8 +29,22 @@ final class OutboxFile: Sendable {
     /// A sync has failed: what the disk holds is unknown, and a later success would not prove it (R12).
     var isBroken = false
     var lock: HeldLock?
+    var format: UInt32
+    var sync = SyncedLength()
+    /// What was written since a rewrite in the background began; nil: none is under way.
+    var tail: [UInt8]?
+    /// The size at which the file is rewritten in the background.
+    var rewriteSize = OutboxFile.leastRewriteBytes
+    /// Called when the file has reached that size.
+    var onGrowth: (@Sendable () -> Void)?
   }
-  private final class HeldLock: Sendable {
+
+  /// How much of the file is known to be on the disk, and how much of that the file states itself.
+  struct SyncedLength: Sendable {
+    var synced = 0
+    var stated = 0
+  }
+  final class HeldLock: Sendable {
     let lock: EndpointLock
     init(_ lock: consuming EndpointLock) { self.lock = lock }
   }
@@ -31,18 +52,31 @@ final class OutboxFile: Sendable {
   /// The history that a file may hold before it is rewritten, and by how much it must outweigh the live records.
   static let leastHistoryBytes = 262_144
   static let historyRatio = 4
+  /// A file with replicas is rewritten at this size, and then at twice its size after the last rewrite.
+  static let leastRewriteBytes = 1_048_576
 
   let path: String
-  private let durability: OutboxStorage.Durability
-  private let writing: Writing
-  private let disk: Protected<Disk>
+  let durability: OutboxStorage.Durability
+  /// Whether the file is for replicas too, and is rewritten in the background.
+  let keepsReplicas: Bool
+  let system: System
+  let disk: Protected<Disk>
+  private let replicas: Protected<KeptReplicas>
   /// The bytes of a record that an earlier writer left unfinished when it died; they were cut off.
   let tornBytes: Int
+  /// A copy of the file as it was, if whole records followed those bytes; nil: none did.
+  let tornCopy: String?
 
   /// Opens the file, creates it if there is none, and reads what earlier runs left.
   static func open(
-    _ path: String, durability: OutboxStorage.Durability = .process,
-    writing: @escaping Writing = { Foundation.write($0, $1.baseAddress, $1.count) }
+    _ path: String, durability: OutboxStorage.Durability = .process, keepsReplicas: Bool = false,
+    writing: @escaping Writing = System().write
+  ) throws(OutboxError) -> OutboxFile {
+    try open(path, durability: durability, keepsReplicas: keepsReplicas, system: System(write: writing))
+  }
+
+  static func open(
+    _ path: String, durability: OutboxStorage.Durability, keepsReplicas: Bool, system: System
   ) throws(OutboxError) -> OutboxFile {
     let lock: HeldLock
     do throws(EndpointLockError) {
@@ -53,17 +87,19 @@ final class OutboxFile: Sendable {
       case .unavailable(let problem): throw .unusable(path: path, problem: problem.clause)
       }
     }
-    let descriptor = try openDescriptor(path)
+    let descriptor = try openDescriptor(path, O_RDWR | O_CREAT | O_APPEND)
     do throws(OutboxError) {
       let bytes = try readAll(descriptor, path)
-      let (content, end) = try parse(bytes, path)
-      if end < bytes.count, ftruncate(descriptor, off_t(end)) != 0 {
+      let reading = try parse(bytes, path, isShared: false)
+      let copy = try reading.hasMoreBeyond ? setAside(bytes, path) : nil
+      if reading.end < bytes.count, ftruncate(descriptor, off_t(reading.end)) != 0 {
         throw OutboxError.unwritable(path: path, problem: OutboxFile.lastProblem)
       }
-      var disk = Disk(descriptor: descriptor, content: content, size: end)
+      var disk = Disk(descriptor: descriptor, content: reading.content, size: reading.end, format: reading.format)
       disk.lock = lock
       let file = OutboxFile(
-        path: path, durability: durability, writing: writing, disk: disk, tornBytes: bytes.count - end)
+        path: path, durability: durability, keepsReplicas: keepsReplicas, system: system, disk: disk,
+        torn: (bytes.count - reading.end, copy))
       try file.prepare()
       return file
     } catch {
@@ -73,13 +109,17 @@ final class OutboxFile: Sendable {
   }
 
   private init(
-    path: String, durability: OutboxStorage.Durability, writing: @escaping Writing, disk: Disk, tornBytes: Int
+    path: String, durability: OutboxStorage.Durability, keepsReplicas: Bool, system: System, disk: Disk,
+    torn: (bytes: Int, copy: String?)
   ) {
     self.path = path
     self.durability = durability
-    self.writing = writing
+    self.keepsReplicas = keepsReplicas
+    self.system = system
+    var disk = disk
+    replicas = Protected(disk.content.takeReplicas())
     self.disk = Protected(disk)
-    self.tornBytes = tornBytes
+    (tornBytes, tornCopy) = torn
   }
 
   deinit { close() }
@@ -87,8 +127,19 @@ final class OutboxFile: Sendable {
   /// The runs that left unacknowledged writes, oldest first.
   var unfinished: [PreviousRun] { disk.withLock { $0.content.unfinished } }
 
+  /// The steps of undo that earlier runs left, by model and step.
+  var undo: [String: [UInt64: [UInt8]]] { disk.withLock { $0.content.undo.steps } }
+
   /// The size of the file in bytes.
   var size: Int { disk.withLock { $0.size } }
+
+  /// The replicas that earlier runs left; from now on who keeps them has them.
+  func takeReplicas() -> KeptReplicas {
+    replicas.withLock { replicas in
+      defer { replicas = KeptReplicas() }
+      return replicas
+    }
+  }
 
   /// Begins a run and returns its number, under which its entries follow.
   func begin(_ identity: Identity) throws(OutboxError) -> UInt32 {
@@ -114,7 +165,7 @@ final class OutboxFile: Sendable {
   func leave(_ run: UInt32) {
     _ = append([OutboxRecord(run: run, content: .left)])
     disk.withLock { disk in
-      guard disk.descriptor >= 0, disk.content.isEmpty, disk.backlog.isEmpty else { return }
+      guard disk.descriptor >= 0, disk.content.isEmpty, disk.backlog.isEmpty, disk.format == 1 else { return }
       if ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 { disk.size = OutboxLog.headerBytes }
     }
   }
@@ -140,6 +191,7 @@ extension OutboxFile {
     disk.withLock { disk in
       guard disk.descriptor >= 0 else { return nil }
       var writer = WireWriter(reserving: 512)
+      stateSync(&disk, to: &writer)
       for record in records {
         let before = writer.count
         OutboxLog.append(record, to: &writer)
@@ -154,8 +206,13 @@ extension OutboxFile {
         disk.backlog.removeAll()
         backlog.withUnsafeBytes { add($0, &disk) }
       }
-      if disk.problem == nil { compactIfWorthwhile(&disk, least: OutboxFile.leastHistoryBytes) }
-      return disk.problem
+      guard disk.problem == nil else { return disk.problem }
+      if keepsReplicas {
+        if disk.size > disk.rewriteSize { disk.onGrowth?() }
+      } else {
+        compactIfWorthwhile(&disk, least: OutboxFile.leastHistoryBytes)
+      }
+      return nil
     }
   }
 
@@ -164,7 +221,7 @@ extension OutboxFile {
     var rest = bytes
     disk.problem = nil
     while !rest.isEmpty {
-      let count = writing(disk.descriptor, rest)
+      let count = system.write(disk.descriptor, rest)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
         disk.problem = OutboxFile.lastProblem
@@ -172,54 +229,45 @@ extension OutboxFile {
         return
       }
       disk.size += count
+      disk.tail? += rest[..<count]
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }
-    guard durability == .disk, !bytes.isEmpty, fsync(disk.descriptor) != 0 else { return }
-    disk.problem = "a sync failed (\(OutboxFile.lastProblem)); start the program again"
-    disk.isBroken = true
+    guard durability == .disk, !bytes.isEmpty else { return }
+    if system.sync(disk.descriptor) == 0 { disk.sync.synced = disk.size } else { recordFailedSync(&disk) }
   }
 
   /// Rewrites the file without its history, if that is large; if this fails, the old file stays in use.
   private func compactIfWorthwhile(_ disk: inout Disk, least: Int) {
     guard disk.size > least, disk.size > OutboxFile.historyRatio * disk.content.liveBytes else { return }
-    _ = rewrite(&disk)
+    _ = rewrite(&disk, format: disk.format)
   }
 
   /// - Returns: why the file is unchanged; nil if it was rewritten.
-  private func rewrite(_ disk: inout Disk) -> String? {
-    let bytes = disk.content.compacted
-    let fresh = path + ".new"
-    unlink(fresh)
-    let descriptor = Foundation.open(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { return OutboxFile.lastProblem }
-    let isWhole = bytes.withUnsafeBytes { writing(descriptor, $0) == $0.count }
-    // A file that replaces another must be on the disk first, whatever the durability: otherwise a loss of power
-    // could leave neither.
-    guard isWhole, fsync(descriptor) == 0, rename(fresh, path) == 0 else {
-      let problem = OutboxFile.lastProblem
-      Foundation.close(descriptor)
-      unlink(fresh)
-      return problem
+  private func rewrite(_ disk: inout Disk, format: UInt32) -> String? {
+    let kept = replicas.withLock { $0 }
+    let bytes = disk.content.compacted(with: kept, format: format)
+    do throws(RewriteProblem) {
+      try replace(&disk, by: try makeFresh(bytes), format: format, size: bytes.count)
+      return nil
+    } catch {
+      return error.words
     }
-    Foundation.close(disk.descriptor)
-    disk.descriptor = descriptor
-    disk.size = bytes.count
-    return nil
   }
 
   /// Gives a new file its header, and removes finished runs from an old one.
   private func prepare() throws(OutboxError) {
+    let format: UInt32 = keepsReplicas ? OutboxLog.version : 1
     let problem: String? = disk.withLock { disk in
       if disk.size < OutboxLog.headerBytes {
-        disk.size = 0
+        (disk.size, disk.format) = (0, format)
         guard ftruncate(disk.descriptor, 0) == 0 else { return OutboxFile.lastProblem }
-        OutboxLog.header.withUnsafeBytes { add($0, &disk) }
+        OutboxLog.header(version: format).withUnsafeBytes { add($0, &disk) }
         return disk.problem
       }
       let hasMoved = disk.content.adoptUnproven()
       disk.content.forgetFinished()
-      if hasMoved { return rewrite(&disk) }
-      if disk.content.isEmpty, ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 {
+      if hasMoved || format > disk.format { return rewrite(&disk, format: max(format, disk.format)) }
+      if disk.format == 1, disk.content.isEmpty, ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 {
         disk.size = OutboxLog.headerBytes
       }
       compactIfWorthwhile(&disk, least: OutboxFile.leastHistoryBytes / 16)
@@ -227,60 +275,4 @@ extension OutboxFile {
     }
     if let problem { throw .unwritable(path: path, problem: problem) }
   }
-}
-
-// MARK: Reading
-
-extension OutboxFile {
-  private static func openDescriptor(_ path: String) throws(OutboxError) -> Int32 {
-    let descriptor = Foundation.open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-    guard descriptor >= 0 else { throw .unusable(path: path, problem: lastProblem) }
-    var status = stat()
-    let problem: OutboxError? =
-      if fstat(descriptor, &status) != 0 {
-        .unusable(path: path, problem: lastProblem)
-      } else if status.st_mode & S_IFMT != S_IFREG {
-        .unusable(path: path, problem: "it is not a regular file")
-      } else if status.st_mode & 0o077 != 0 {
-        .openToOthers(path: path)
-      } else {
-        nil
-      }
-    guard let problem else { return descriptor }
-    Foundation.close(descriptor)
-    throw problem
-  }
-
-  private static func readAll(_ descriptor: Int32, _ path: String) throws(OutboxError) -> [UInt8] {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .unusable(path: path, problem: lastProblem) }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var filled = 0
-    while filled < bytes.count {
-      let wanted = bytes.count - filled
-      // SAFETY: not empty, so there is an address.
-      let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress! + filled, wanted, off_t(filled)) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw .unusable(path: path, problem: lastProblem) }
-      filled += count
-    }
-    return bytes
-  }
-
-  private static func parse(_ bytes: [UInt8], _ path: String) throws(OutboxError) -> (OutboxContent, Int) {
-    do throws(OutboxDamage) {
-      return try bytes.withUnsafeBytes { bytes in
-        Result { () throws(OutboxDamage) in try OutboxLog.parse(bytes) }
-      }.get()
-    } catch {
-      switch error {
-      case .notAnOutbox: throw .notAnOutbox(path: path)
-      case .newerVersion(let found): throw .newerVersion(path: path, found: found, known: OutboxLog.version)
-      case .damaged(let offset): throw .damaged(path: path, atByte: offset)
-      }
-    }
-  }
-
-  /// The message of the last call that failed.
-  private static var lastProblem: String { String(cString: strerror(errno)) }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where a peer keeps its writes without an outcome.
+/// Where a peer keeps its writes without an outcome. `Peer.Keeping` keeps the values of its models too.
 public enum OutboxStorage: Sendable, Hashable {
   /// In the program's memory: they end with it. The default.
   case memory
@@ -25,12 +25,6 @@ public enum OutboxStorage: Sendable, Hashable {
   public static func file(_ url: URL, durability: Durability = .process) -> OutboxStorage {
     .file(path: url.path, durability: durability)
   }
-
-  /// Opens the file, and locks it for this process; nil: there is none.
-  func open() throws(OutboxError) -> OutboxFile? {
-    guard case .file(let path, let durability) = self else { return nil }
-    return try OutboxFile.open(path, durability: durability)
-  }
 }
 
 /// Why an outbox file cannot be used. Nothing in it was changed.
@@ -53,7 +47,7 @@ extension OutboxError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .held(let path, let process):
-      "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"). Stop it, or use a separate "
+      "\(path) is in use by \(process.map(ProcessName.words) ?? "another process"). Stop it, or use a separate "
         + "outbox for each program."
     case .unusable(let path, let problem):
       "Cannot use \(path) as an outbox: \(problem). Choose a file in a directory that this user can write to."
@@ -61,7 +55,8 @@ extension OutboxError: CustomStringConvertible {
       "\(path) contains secrets, and other users can read it. Restrict it:  chmod 600 \(path)"
     case .notAnOutbox(let path): "\(path) is not an outbox. Choose another file, or a new one."
     case .newerVersion(let path, let found, let known):
-      "\(path) has format \(found); this version reads format \(known). Use the version that wrote it, or a newer one."
+      "\(path) has format \(found); this version reads formats up to \(known). Use the version that wrote it, or a "
+        + "newer one."
     case .damaged(let path, let offset):
       "\(path) is damaged at byte \(offset), before its end. Restore it from a copy, or move it away; its writes are "
         + "then not sent."

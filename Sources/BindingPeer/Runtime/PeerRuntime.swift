@@ -23,7 +23,10 @@ final class PeerRuntime: Sendable {
     /// nil: writes are kept in memory only.
     var outbox: JournalWriter?
     var previousRuns: PreviousRuns?
+    /// nil: replicas are kept in memory only.
+    var keeper: ReplicaKeeper?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
+    var pages: [HistoryID: Wait<HistoryEnd?>] = [:]
     var observed = ObservedStatuses()
 
     /// Whether no write waits for an outcome, or no outcome can arrive any more.
@@ -93,6 +96,7 @@ final class PeerRuntime: Sendable {
         state.session.finishDrain(now: now, into: &state.effects)
       }
       state.writeJournal()
+      if state.session.isKeepingDue { deferred.keeper = state.keeper }
       if onEffects != nil { deferred.requested = state.effects }
       state.sort(into: &deferred)
       if deferred.concernsLink, !isLink { deferred.wakesLink = state.link.call() }
@@ -140,9 +144,13 @@ final class PeerRuntime: Sendable {
   func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
 
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
+    // Before the goodbye: the hub forgets this peer only if the file has all outcomes.
+    let keeper = state.withLock { state in isAwaited(state) ? nil : state.keeper }
+    keeper?.finish()
     let parts = perform { state, now -> (WriteRegistry, PreviousRuns?)? in
       guard !isAwaited(state) else { return nil }
-      let isSettled = state.session.unconfirmed == 0 && !state.isOutboxLagging
+      let isSettled =
+        state.session.unconfirmed == 0 && !state.isOutboxLagging && !state.session.hasDeferredOutcomes
       let wasStopped = state.session.phase.isStopped
       if !wasStopped {
         // What was written since the last drain is sent before the goodbye.
@@ -177,16 +185,18 @@ final class PeerRuntime: Sendable {
   }
 
   private func carryOut(_ effects: DeferredEffects) {
+    effects.keeper?.storeSoon()
     for settled in effects.settled { settled.carryOut() }
     for model in effects.observed { model.observers.invalidateStatuses() }
     for model in effects.shown { model.scheduleDelivery() }
     for model in effects.observed { model.scheduleDelivery() }
-    for (id, unacknowledged, question) in effects.questions {
+    for (id, unacknowledged, question) in effects.questions.merges {
       if let policy = unacknowledged.policies[question.field] {
         unacknowledged.model.answer(question, of: id, by: policy)
       }
     }
-    for (request, model) in effects.approvalRequests { answer(request, of: model) }
+    for (request, model) in effects.questions.approvals { answer(request, of: model) }
+    for search in effects.questions.past { search.begin() }
     for notice in effects.notices { report(notice) }
     if let onEffects, !effects.requested.isEmpty { onEffects(effects.requested) }
     for (listener, event) in effects.announced { listener.notify(event) }
@@ -195,5 +205,6 @@ final class PeerRuntime: Sendable {
     if effects.concernsPeer { reportStatus() }
     for waiter in effects.released { waiter.resume() }
     for (wait, end) in effects.ended { wait.end(end) }
+    for (wait, end) in effects.pages { wait.end(end) }
   }
 }

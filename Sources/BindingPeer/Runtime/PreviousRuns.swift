@@ -15,14 +15,16 @@ final class PreviousRuns: Sendable {
   private let progress: Protected<Progress>
   private let file: OutboxFile
   private let options: SessionOptions
+  private let defersOutcomes: Bool
   private let log: Logger
   private let makeLink: @Sendable () -> any PeerLink
   private weak let successor: PeerRuntime?
 
   init(
-    _ runs: [PreviousRun], in file: OutboxFile, options: SessionOptions, log: Logger, of successor: PeerRuntime,
-    makeLink: @escaping @Sendable () -> any PeerLink
+    _ runs: [PreviousRun], in file: OutboxFile, options: SessionOptions, defersOutcomes: Bool, log: Logger,
+    of successor: PeerRuntime, makeLink: @escaping @Sendable () -> any PeerLink
   ) {
+    self.defersOutcomes = defersOutcomes
     progress = Protected(Progress(waiting: runs))
     self.file = file
     self.options = options
@@ -41,7 +43,8 @@ final class PreviousRuns: Sendable {
       guard !progress.isEnded, !progress.waiting.isEmpty else { return nil }
       let run = progress.waiting.removeFirst()
       let session = Session(
-        resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
+        resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall,
+        defersOutcomes: defersOutcomes)
       let runtime = PeerRuntime(
         session: session, link: link, log: log, outbox: JournalWriter(file: file, run: run.number),
         onEffects: { [weak self] effects in self?.receive(effects, of: run) })
@@ -71,6 +74,8 @@ final class PreviousRuns: Sendable {
     for case .settled(let id, _, let outcome) in effects.outcomes {
       successor?.endRestored(RestoredKey(run: run.number, write: id), as: outcome)
     }
+    // The outcomes of an earlier run wait for this run's replicas.
+    if defersOutcomes, !effects.outcomes.isEmpty { successor?.state.withLock { $0.keeper }?.storeSoon() }
     var isStopped = false
     for case .phase(.stopped(let reason)) in effects.events {
       isStopped = true
@@ -80,12 +85,24 @@ final class PreviousRuns: Sendable {
           metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
       }
     }
-    let current = progress.withLock { $0.current }
+    if isStopped {
+      if progress.withLock({ $0.current != nil }) { goOn() }
+    } else {
+      endIfDone()
+    }
+  }
+
+  /// Ends the session of the present run if all its writes have their outcomes, and the file has those.
+  func endIfDone() {
     guard let current else { return }
-    if isStopped { return goOn() }
-    let isDone = current.state.withLock { $0.session.unconfirmed == 0 && !$0.isOutboxLagging }
+    let isDone = current.state.withLock {
+      $0.session.unconfirmed == 0 && !$0.isOutboxLagging && !$0.session.hasDeferredOutcomes
+    }
     if isDone { current.end() }
   }
+
+  /// The session that sends the present run's writes; nil: none.
+  var current: PeerRuntime? { progress.withLock { $0.current } }
 }
 
 extension StopReason {
@@ -105,6 +122,14 @@ extension PeerRuntime {
     let ended: RestoredWrite? = perform { state, _ in
       guard let restored = state.writes.remove(key) else { return nil }
       state.session.carriedEnded(restored.id, of: restored.model, as: outcome)
+      if outcome.isMisfit, let reason = outcome.complaint {
+        var current: [String: FieldValue] = [:]
+        for field in restored.write.fields {
+          current[field] = state.session.fieldRecord(restored.model, field)?.committed
+        }
+        let rejection = RestoredRejection(fields: restored.write.fields, reason: reason, current: current)
+        state.writes.keep(rejection, in: restored.model)
+      }
       return RestoredWrite(
         model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
     }
@@ -121,7 +146,8 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.observers.recordRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
+      ended.shared?.observers.recordRejection(
+        of: ended.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       ended.shared?.reportStatus()
       log.warning(
         "a write of an earlier run failed",

@@ -114,10 +114,13 @@ extension ModelObservers {
   }
 
   /// Tells the cells of these fields that a write was refused.
-  func recordRejection(of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64) {
+  /// - Parameter isSticky: whether it shows until the program writes the field again.
+  func recordRejection(
+    of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64, isSticky: Bool
+  ) {
     for field in fields {
       for weak in staged.withLock({ $0.fields.byName[field]?.cells ?? [] }) {
-        weak.cell?.reject(reason, current: current[field], stamp: stamp)
+        weak.cell?.reject(reason, current: current[field], stamp: stamp, isSticky: isSticky)
       }
     }
   }

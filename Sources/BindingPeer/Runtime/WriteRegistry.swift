@@ -6,6 +6,9 @@ struct WriteRegistry: Sendable {
   /// As the peer's own session knows them.
   private(set) var restored: [RestoredKey: Restored] = [:]
 
+  /// Writes of earlier runs that the description did not allow, by model: for fields that are shared later.
+  private var rejections: [String: [RestoredRejection]] = [:]
+
   init(restored: [RestoredKey: Restored] = [:]) { self.restored = restored }
 
   var count: Int { ofThisRun.count + restored.count }
@@ -20,6 +23,23 @@ struct WriteRegistry: Sendable {
   mutating func remove(_ id: WriteID) -> UnacknowledgedWrite? { ofThisRun.removeValue(forKey: id) }
 
   mutating func remove(_ key: RestoredKey) -> Restored? { restored.removeValue(forKey: key) }
+
+  /// Keeps a rejection for fields that are shared later. There are no more than writes were restored.
+  mutating func keep(_ rejection: RestoredRejection, in model: String) {
+    rejections[model, default: []].append(rejection)
+  }
+
+  var hasRejections: Bool { !rejections.isEmpty }
+
+  func rejections(in model: String) -> [RestoredRejection] { rejections[model] ?? [] }
+
+  /// Forgets the rejections of fields, which their author has answered.
+  mutating func forgetRejections(of fields: [String], in model: String) {
+    guard var kept = rejections[model] else { return }
+    for index in kept.indices { kept[index].fields.removeAll { fields.contains($0) } }
+    kept.removeAll { $0.fields.isEmpty }
+    rejections[model] = kept.isEmpty ? nil : kept
+  }
 
   /// Records that the hub has deferred a write.
   mutating func setRetryReason(_ reason: RetryReason, of id: WriteID) { ofThisRun[id]?.retryReason = reason }
@@ -51,6 +71,8 @@ struct UnacknowledgedWrite: Sendable {
   let write: PendingWrite
   let model: SharedModel
   var policies: [String: WritePolicy] = [:]
+  /// It takes back a step: who asked for that is told if it fails, the fields' statuses are not.
+  var isRestoring = false
   var retryReason: RetryReason?
 }
 

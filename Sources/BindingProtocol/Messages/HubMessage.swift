@@ -63,6 +63,7 @@ package enum HubMessage: Sendable, Hashable {
   case head(Head)
   case heartbeat(Heartbeat)
   case ask(AskApplied)
+  case past(PastPage)
 
   /// The kind of the message.
   package var kind: HubMessageKind {
@@ -86,6 +87,7 @@ package enum HubMessage: Sendable, Hashable {
     case .head: .head
     case .heartbeat: .heartbeat
     case .ask: .ask
+    case .past: .past
     }
   }
 
@@ -110,6 +112,7 @@ package enum HubMessage: Sendable, Hashable {
     case .head(let content): content
     case .heartbeat(let content): content
     case .ask(let content): content
+    case .past(let content): content
     }
   }
 
@@ -151,6 +154,7 @@ package enum HubMessage: Sendable, Hashable {
     case .head: self = .head(try Head(from: &reader))
     case .heartbeat: self = .heartbeat(try Heartbeat(from: &reader))
     case .ask: self = .ask(try AskApplied(from: &reader))
+    case .past: self = .past(try PastPage(from: &reader))
     }
     try reader.end()
   }

@@ -21,6 +21,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case report
   case approval
   case verify = 0x10
+  case history = 0x11
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -38,6 +39,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .report: "report"
     case .verify: "verify"
     case .approval: "approval"
+    case .history: "history"
     }
   }
 }
@@ -63,6 +65,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case head = 0x92
   case heartbeat = 0x93
   case ask = 0x94
+  case past = 0x95
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -86,13 +89,14 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .head: "head"
     case .heartbeat: "heartbeat"
     case .ask: "ask"
+    case .past: "past"
     }
   }
 
   /// The topic of every message of this kind; nil if it is the model's.
   package var fixedTopic: Topic? {
     switch self {
-    case .commits, .catchup, .head, .ask: nil
+    case .commits, .catchup, .head, .ask, .past: nil
     case .heartbeat: Topics.heartbeat
     default: Topics.none
     }

@@ -55,6 +55,7 @@ package enum PeerMessage: Sendable, Hashable {
   case awaitApplied(AwaitApplied)
   case report([AppliedEntry])
   case verify(Verify)
+  case history(HistoryRequest)
 
   /// The kind of the message.
   package var kind: PeerMessageKind {
@@ -72,6 +73,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .awaitApplied: .awaitApplied
     case .report: .report
     case .verify: .verify
+    case .history: .history
     }
   }
 
@@ -109,6 +111,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .awaitApplied: self = .awaitApplied(try AwaitApplied(from: &reader))
     case .report: self = .report(try AppliedEntry.entries(from: &reader))
     case .verify: self = .verify(try Verify(from: &reader))
+    case .history: self = .history(try HistoryRequest(from: &reader))
     }
     try reader.end()
   }
@@ -134,6 +137,7 @@ package enum PeerMessage: Sendable, Hashable {
       writer.count16(entries.count)
       writer.elements(entries)
     case .verify(let verify): verify.write(to: &writer)
+    case .history(let request): request.write(to: &writer)
     case .askHeads, .status: break
     }
   }

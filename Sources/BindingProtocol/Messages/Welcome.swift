@@ -29,6 +29,9 @@ package struct Welcome: WireContent, Hashable {
   /// The hub's capabilities.
   package var capabilities: [String]
 
+  /// Whether the hub looks for replicas of any epoch.
+  package var isRecovering: Bool { capabilities.contains(Capability.recovering) }
+
   package init(
     session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
     mayAskOffers: Bool = false, durability: Durability, heartbeatMilliseconds: UInt32, leaseMilliseconds: UInt32,

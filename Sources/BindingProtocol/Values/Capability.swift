@@ -24,15 +24,24 @@ package enum Capability {
   package static let representing = "for"
   /// The member that a session is for has the right `admin`: in the welcome of such a session.
   package static let administering = "admin"
+  /// In a welcome alone: the hub was recreated by `bindhub recover` and looks for replicas of any epoch (§7).
+  package static let recovering = "recovering"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
+  /// Carries out time limits: a field that expires falls back to its default (§8.1). No message depends on it.
+  package static let expires = "expires"
+
+  /// The hub merges the descriptions that peers share: the verb `describe` (§8).
+  package static let describe = "describe"
+  /// Asks for earlier commits, or answers: the kinds `history` and `past` (§5.5).
+  package static let history = "history"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-89e67655"
+  package static let draft = "draft-e96efa9e"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, describe, expires, history, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

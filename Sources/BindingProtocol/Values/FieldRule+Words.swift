@@ -30,6 +30,7 @@ extension FieldRule {
     if let maximumLength { words.append("of at most \(maximumLength) characters") }
     if !choices.isEmpty { words.append("one of \(choiceWords)") }
     if isEphemeral { words.append("ephemeral") }
+    if let expiry { words.append("expiring after \(expiry.milliseconds) ms") }
     return words.joined(separator: ", ")
   }
 

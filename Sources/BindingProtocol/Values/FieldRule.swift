@@ -11,6 +11,10 @@ package struct FieldRule: Sendable {
   package let maximumLength: Int?
   /// Whether the field belongs to the ephemeral model, and so has no value in the stored one.
   package let isEphemeral: Bool
+  /// The field's time limit; nil: its values do not expire.
+  package let expiry: FieldExpiry?
+  /// Whether this is another name of a field, under which nothing is stored.
+  package private(set) var isAlias = false
   /// The only allowed values; nil: any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
@@ -40,9 +44,10 @@ package struct FieldRule: Sendable {
   /// Makes a rule. A bound that is not a number (a text, say) is ignored.
   package init(
     type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
-    isEphemeral: Bool = false
+    isEphemeral: Bool = false, expiry: FieldExpiry? = nil
   ) {
     self.type = type
+    self.expiry = expiry
     self.isEphemeral = isEphemeral
     self.minimum = minimum.flatMap(WireNumber.init)
     self.maximum = maximum.flatMap(WireNumber.init)
@@ -52,18 +57,27 @@ package struct FieldRule: Sendable {
     if !choices.isEmpty { chosen = Choices(choices, allowedBy: self) }
   }
 
+  /// The rule of an alias's name.
+  static var alias: FieldRule {
+    var rule = FieldRule(type: .any)
+    rule.isAlias = true
+    return rule
+  }
+
   /// The only allowed values; empty: any.
   package var choices: [JSON] { chosen?.values ?? [] }
 
-  /// Whether the rule allows every value.
-  package var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
+  /// Whether the rule allows every value, for ever.
+  package var isEmpty: Bool {
+    !isEphemeral && expiry == nil && type == .any && !isBounded && maximumLength == nil && chosen == nil
+  }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
   /// Whether both rules allow the same values, however they are written: absent members count as their default, and
   /// the order of choices is ignored.
   package func allowsSame(as other: FieldRule) -> Bool {
-    guard isEphemeral == other.isEphemeral else { return false }
+    guard isEphemeral == other.isEphemeral, expiry?.milliseconds == other.expiry?.milliseconds else { return false }
     // Only choices that the rest of the rule allows count: they are the whole rule.
     if let chosen, let others = other.chosen {
       let mine = chosen.values.filter { violation($0) == nil }

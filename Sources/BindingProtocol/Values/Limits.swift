@@ -32,6 +32,13 @@ public struct Limits: Sendable, Hashable {
   public var routedQueueBytes = 4_194_304
   /// How long a hub remembers every identity that had a session, milliseconds; 0: unspecified.
   public var identityMilliseconds = 0
+  /// Bytes of a model's description.
+  public var maxDescriptionBytes = 196_608
+
+  /// Bytes of a value of this field.
+  package func maxBytes(of field: String) -> Int {
+    field == Names.description ? maxDescriptionBytes : maxValueBytes
+  }
 
   /// Makes the default limits.
   public init() {}
@@ -41,19 +48,23 @@ public struct Limits: Sendable, Hashable {
     (1, \.maxValueBytes), (2, \.maxProposalBytes), (3, \.maxProposalFields), (4, \.maxModelFields),
     (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUnacknowledged),
     (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
-    (15, \.routedQueueBytes), (16, \.identityMilliseconds),
+    (15, \.routedQueueBytes), (16, \.identityMilliseconds), (17, \.maxDescriptionBytes),
   ]
 }
 
 extension Limits: WireContent {
-  /// Reads the list in a welcome: unknown codes are ignored, missing ones keep their default.
+  /// Reads the list in a welcome: unknown codes are ignored, missing ones keep their default. Descriptions were values
+  /// like all others in hubs that do not limit them.
   package init(from reader: inout WireReader) throws(WireError) {
     self.init()
+    var hasDescriptionLimit = false
     for _ in 0..<(try reader.count8("limits", minimum: 9)) {
       let code = try reader.u8("limits")
       let limit = try reader.u64("limits")
+      if code == 17 { hasDescriptionLimit = true }
       if let entry = Self.codes.first(where: { $0.code == code }) { self[keyPath: entry.path] = Int(clamping: limit) }
     }
+    if !hasDescriptionLimit { maxDescriptionBytes = maxValueBytes }
   }
 
   package func write(to writer: inout WireWriter) {

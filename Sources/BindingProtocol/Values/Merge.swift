@@ -1,16 +1,17 @@
-/// Computes the results of `add`, `max`, `min` and `union`. Hub and peer share it, so a peer shows before the
-/// commit what the hub will commit.
+/// Computes the results of `add`, `max`, `min`, `union` and `describe`. Hub and peer share it, so a peer shows before
+/// the commit what the hub will commit.
 package enum Merge {
   /// The field's new value. Integers add exactly; past 64 bits, or with a fraction, the sum is a double. A list
   /// keeps its bytes, and new elements are appended. If the merge changes nothing, the result is `current`, byte
   /// for byte.
   ///
-  /// - Returns: nil when `verb` does not merge, or when operand or field is not a list (`union`) or a finite number
-  ///   whose sum a double holds (the other verbs).
+  /// - Returns: nil when `verb` does not merge, or when operand or field is not a list (`union`), a description
+  ///   (`describe`) or a finite number whose sum a double holds (the other verbs).
   package static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
     case .set, .delete, .setIfAbsent, .clear: return nil
     case .union: return union(operand, into: current)
+    case .describe: return DescriptionMerge(of: operand, into: current)?.merged
     case .add, .max, .min: break
     }
     guard let change = number(operand) else { return nil }
@@ -26,6 +27,7 @@ package enum Merge {
   /// Why `apply` has no result, phrased to follow the field's name: whether operand or field is wrong, and how.
   package static func violation(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
     if let fault = operand.fault { return fault }
+    if verb == .describe { return "\(operand.short) is not a description" }
     func isMerged(_ value: FieldValue) -> Bool {
       verb == .union ? value.bytes.withUnsafeBytes { ListText($0) } != nil : number(value) != nil
     }

@@ -6,12 +6,20 @@ package struct ModelRules: Sendable {
   private var indices: [String: Int] = [:]
   /// Described fields that allow every value.
   private var open: Set<String> = []
+  /// The fields that have a time limit.
+  package private(set) var expiring: [String: FieldExpiry] = [:]
+  /// The stored names by alias.
+  package private(set) var aliases: [String: String] = [:]
+  /// What is wrong with the aliases, phrased to follow `alias.`; nil: nothing.
+  package private(set) var aliasFault: String?
 
   /// Makes the rules of a model without a description: every field is free.
   package init() {}
 
   /// Parses a description. Throws the location that violates protocol.md §8.
-  package init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionError) {
+  /// - Parameter isNew: whether it is being proposed. An older hub may have stored other members under the names of
+  ///   today's; they have no effect.
+  package init(describedBy value: UnsafeRawBufferPointer, isNew: Bool = true) throws(DescriptionError) {
     let json: JSON
     do throws(WireError) {
       json = try JSON(parsing: value)
@@ -19,7 +27,8 @@ package struct ModelRules: Sendable {
       throw DescriptionError("", "is \(JSON.fault(in: value) ?? error.problem)")
     }
     guard case .object = json else { throw DescriptionError("", "is \(json.kind), not an object") }
-    guard let fields = json["fields"] else { return }
+    if isNew { try JSON.checkRelease(json["release"], at: "release") }
+    let fields = json["fields"] ?? .object([])
     guard case .object(let members) = fields else {
       throw DescriptionError("fields", "is \(fields.kind), not an object")
     }
@@ -29,9 +38,11 @@ package struct ModelRules: Sendable {
         throw DescriptionError(path, "is not the name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
+      if isNew { try JSON.checkReleases(of: member.value, at: path) }
       // Of two members with the same name the later counts.
       indices[member.name] = nil
       open.remove(member.name)
+      expiring[member.name] = rule.expiry
       guard !rule.isEmpty else {
         open.insert(member.name)
         continue
@@ -39,45 +50,66 @@ package struct ModelRules: Sendable {
       indices[member.name] = rules.count
       rules.append(rule)
     }
+    guard expiring.count <= FieldExpiry.mostFields else {
+      throw DescriptionError("fields", "has \(expiring.count) that expire; \(FieldExpiry.mostFields) may")
+    }
+    if let aliases = json["alias"] { try readAliases(aliases, isNew: isNew) }
+  }
+
+  /// Reads the aliases. Those that cannot be are left out, and told in `aliasFault`.
+  private mutating func readAliases(_ json: JSON, isNew: Bool) throws(DescriptionError) {
+    guard case .object(let members) = json else {
+      if isNew { throw DescriptionError("alias", "is \(json.kind), not an object") }
+      return
+    }
+    func isFieldName(_ name: String) -> Bool { (try? Names.checkField(name)) != nil && !name.hasPrefix("@") }
+    for member in members {
+      let path = "alias.\(JSON.string(member.name).short.dropFirst().dropLast())"
+      guard isFieldName(member.name), case .string(let stored) = member.value, isFieldName(stored) else {
+        if isNew { throw DescriptionError(path, "is not the name of a field for the name of another") }
+        continue
+      }
+      aliases[member.name] = stored
+    }
+    for (alias, stored) in aliases.sorted(by: { $0.key < $1.key }) {
+      if open.contains(alias) || indices[alias] != nil {
+        aliasFault = "\(alias) is the name of a described field, and cannot be another name of \(stored)"
+        aliases[alias] = nil
+      } else if let end = aliases[stored] {
+        aliasFault = "\(alias) names \(stored), which is itself another name, of \(end): name the stored field"
+        aliases[alias] = nil
+      }
+    }
+    for alias in aliases.keys {
+      indices[alias] = rules.count
+      rules.append(.alias)
+    }
   }
 
   /// Whether no described field restricts its values.
   package var isEmpty: Bool { indices.isEmpty }
 
   /// The number of described fields.
-  package var count: Int { indices.count + open.count }
+  package var count: Int { indices.count - aliases.count + open.count }
   /// Whether a field is described.
-  package func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
+  package func describes(_ field: String) -> Bool {
+    open.contains(field) || indices[field] != nil && aliases[field] == nil
+  }
 
   /// The index of a field's rule; nil if the field is free.
   package func index(of field: String) -> Int? { indices[field] }
-
-  /// The fields that both descriptions name with different allowed values, sorted by name.
-  package func differences(from described: ModelRules) -> [RuleDifference] {
-    (Array(indices.keys) + open).sorted().compactMap { field in
-      guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.allowsSame(as: theirs) else {
-        return nil
-      }
-      return RuleDifference(field: field, declared: mine.allowance, described: theirs.allowance)
-    }
-  }
-
-  /// The rule of a field, including fields described as free; nil if it is not described.
-  private func rule(of field: String) -> FieldRule? {
-    indices[field].map { rules[$0] } ?? (open.contains(field) ? FieldRule(type: .any) : nil)
-  }
 
   /// The rule at an index.
   package subscript(index: Int) -> FieldRule { rules[index] }
 }
 
-/// A field that a program declares differently from its model's description: one may refuse what the other allows.
+/// A field that a program declares differently from its model's description, for good.
 package struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
   /// The field's name.
   package var field: String
-  /// The values that the program's declaration allows, in words.
+  /// What the program declares, in words.
   package var declared: String
-  /// The values that the model's description allows, in words.
+  /// What the model's description says, in words.
   package var described: String
 
   package init(field: String, declared: String, described: String) {
@@ -114,7 +146,7 @@ package struct DescriptionError: Error, Sendable, Equatable, CustomStringConvert
 extension FieldRule {
   /// Parses the rule of one described field. Unknown members are ignored, because a newer peer may have written
   /// them. `default` need not fit, since it may represent an empty choice.
-  fileprivate init(describedBy json: JSON, at path: String) throws(DescriptionError) {
+  init(describedBy json: JSON, at path: String) throws(DescriptionError) {
     guard case .object = json else { throw DescriptionError(path, "is \(json.kind), not an object") }
     let type = try FieldRule.type(json["type"], at: "\(path).type")
     let minimum = try FieldRule.bound(json["min"], of: type, at: "\(path).min")
@@ -149,9 +181,13 @@ extension FieldRule {
     guard case .bool(let isEphemeral) = isEphemeral else {
       throw DescriptionError("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
-    self.init(
+    let values = FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
       isEphemeral: isEphemeral)
+    let expiry = try FieldExpiry(describedBy: json, besides: values, at: path)
+    self.init(
+      type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
+      isEphemeral: isEphemeral, expiry: expiry)
   }
 
   private static func type(_ json: JSON?, at path: String) throws(DescriptionError) -> FieldType {
@@ -176,6 +212,24 @@ extension FieldRule {
 }
 
 extension JSON {
+  /// Checks a release: a whole number of at least 0.
+  fileprivate static func checkRelease(_ json: JSON?, at path: String) throws(DescriptionError) {
+    guard let json else { return }
+    guard let number = json.int64, number >= 0 else {
+      throw DescriptionError(path, "is \(json.short), not a whole number of at least 0")
+    }
+  }
+
+  /// Checks the releases of a described field.
+  fileprivate static func checkReleases(of field: JSON, at path: String) throws(DescriptionError) {
+    try checkRelease(field["release"], at: "\(path).release")
+    guard let releases = field["releases"] else { return }
+    guard case .object(let members) = releases else {
+      throw DescriptionError("\(path).releases", "is \(releases.kind), not an object")
+    }
+    for member in members { try checkRelease(member.value, at: "\(path).releases.\(member.name)") }
+  }
+
   /// The value's kind, with its article.
   fileprivate var kind: String {
     switch self {

@@ -6,6 +6,8 @@ package enum Names {
   package static let ephemeralPrefix = "@ephemeral/"
   /// In an ephemeral model: the field held by the model's owner, whose approval every write needs.
   package static let owner = "@owner"
+  /// The writer's name in a commit of the hub that sets a field back at the end of its time limit.
+  package static let expiry = "expiry"
   /// In an ephemeral model: an operation on this field concerns the proposer's own presence slot.
   package static let me = "@me"
   /// In an ephemeral model: precedes the number of a presence slot.

@@ -11,6 +11,8 @@ public enum Verb: UInt8, Sendable, CaseIterable {
   case min
   /// Appends to a list the elements that it does not have yet.
   case union
+  /// Merges a description into the present one, that of the field `@description`.
+  case describe = 11
 
   /// Whether the operation has a value; `delete` and `clear` have none.
   @inlinable public var takesValue: Bool { self != .delete && self != .clear }

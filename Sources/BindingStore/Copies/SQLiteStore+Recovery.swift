@@ -99,7 +99,8 @@ extension SQLiteStore {
     guard let logID = damaged?.logID ?? remembered?.logID ?? copied?.logID ?? given else {
       throw StoreError(
         "The log id of \(path) is unknown. Use the id that 'bindhub status' or 'bindhub check BACKUP --json' has "
-          + "printed:  bindhub recover --store \(shellWord(path)) --log ID", .cannotOpen)
+          + "printed, or that a peer shows with 'bindpeer --keep FILE get --json'"
+          + ":  bindhub recover --store \(shellWord(path)) --log ID", .cannotOpen)
     }
     for (other, name) in [(copied?.logID, backup ?? ""), (given, "--log")] {
       guard let other, other != logID else { continue }

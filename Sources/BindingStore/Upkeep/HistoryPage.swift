@@ -77,14 +77,7 @@ struct HistoryPage {
       sql: "SELECT row, first, record, previous, version, checksum, bytes FROM history "
         + "WHERE model = ? AND record > ? ORDER BY record", arguments: [model, Int64(bitPattern: record)])
     while let row = try rows.next() {
-      let bytes = try row.bytes(at: 6)
-      let numbers = (1...4).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } ?? 0 }
-      let sum = bytes.withUnsafeBytes {
-        checksum(model, first: numbers[0], record: numbers[1], previous: numbers[2], version: numbers[3], $0)
-      }
-      guard sum == UInt32.fromDatabaseValue(row[5]) else {
-        throw StoreError.damaged(path, "row \(row[0] as Int64) of table history has a wrong checksum")
-      }
+      let bytes = try checkedBytes(of: row, model, path)
       var goesOn = true
       try LogRow.batches(of: row[0], bytes, path: path) { batch, _ in
         if goesOn, batch.record > record { goesOn = try body(batch) }
@@ -93,7 +86,48 @@ struct HistoryPage {
     }
   }
 
-  private static func checksum(
+  /// Passes the compacted batches with versions in a range to `body`, checked, row by row in either order.
+  static func read(
+    _ db: Database, _ model: Int64, after: Version, through: Version, isOldestFirst: Bool, path: String,
+    _ body: (Batch) throws -> Bool
+  ) throws {
+    let rows = try Row.fetchCursor(
+      db,
+      sql: "SELECT row, first, record, previous, version, checksum, bytes FROM history "
+        + "WHERE model = ? AND version > ? AND previous < ? ORDER BY record \(isOldestFirst ? "ASC" : "DESC")",
+      arguments: [model, Int64(clamping: after), Int64(clamping: through)])
+    while let row = try rows.next() {
+      var batches: [Batch] = []
+      try LogRow.batches(of: row[0], try checkedBytes(of: row, model, path), path: path) { batch, _ in
+        batches.append(batch)
+      }
+      for batch in isOldestFirst ? batches : batches.reversed() where try !body(batch) { return }
+    }
+  }
+
+  /// The version before the oldest compacted commit of a model, and its record; nil: none is kept.
+  static func oldest(_ db: Database, _ model: Int64) throws -> (version: Version, record: UInt64)? {
+    guard
+      let row = try Row.fetchOne(
+        db, sql: "SELECT previous, first FROM history WHERE model = ? ORDER BY record LIMIT 1", arguments: [model]),
+      let previous = Int64.fromDatabaseValue(row[0]), let first = Int64.fromDatabaseValue(row[1])
+    else { return nil }
+    return (UInt64(bitPattern: previous), UInt64(bitPattern: first))
+  }
+
+  static func checkedBytes(of row: Row, _ model: Int64, _ path: String) throws -> [UInt8] {
+    let bytes = try row.bytes(at: 6)
+    let numbers = (1...4).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } ?? 0 }
+    let sum = bytes.withUnsafeBytes {
+      checksum(model, first: numbers[0], record: numbers[1], previous: numbers[2], version: numbers[3], $0)
+    }
+    guard sum == UInt32.fromDatabaseValue(row[5]) else {
+      throw StoreError.damaged(path, "row \(row[0] as Int64) of table history has a wrong checksum")
+    }
+    return bytes
+  }
+
+  static func checksum(
     _ model: Int64, first: UInt64, record: UInt64, previous: Version, version: Version, _ bytes: UnsafeRawBufferPointer
   ) -> UInt32 {
     Checksum.crc32c(bytes, after: Checksum.of(UInt64(bitPattern: model), first, record, previous, version))

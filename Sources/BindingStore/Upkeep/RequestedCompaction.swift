@@ -1,4 +1,5 @@
 import BindingHub
+import GRDB
 
 /// A requested compaction of everything, which also makes the file as small as possible, and the requests left
 /// beside the store (`AdminRequest`).
@@ -13,6 +14,8 @@ struct RequestedCompaction {
   var compactedModels = 0
   /// When to report its progress next.
   private var reportsAt = ContinuousClock.now
+  /// What was removed from histories since the store was opened, the last ones.
+  private(set) var drops: [StoreStatus.Drop] = []
   /// When to look for requests next.
   private var looksAt = ContinuousClock.now
 
@@ -42,7 +45,8 @@ struct RequestedCompaction {
       AdminRequest.end(
         "compacted \(compactedModels) models, freed \(before - min(before, after)) bytes: \(before) → \(after)",
         at: path)
-    case .compact:
+    case .drop(let drop) where isCompacted: try perform(drop, database)
+    case .compact, .drop:
       try database.cutLog()
       (bytesBefore, compactedModels) = (StoreFiles.size(path), 0)
       requestCompaction()
@@ -52,11 +56,34 @@ struct RequestedCompaction {
     }
   }
 
+  /// Removes something from a model's history, all of which is in its table now, and overwrites it there.
+  private mutating func perform(_ drop: HistoryDrop, _ database: StoreDatabase) throws(StoreError) {
+    let path = database.path
+    var commits: Int?
+    try setOverwriting(true, database)
+    let hasRoom = try database.write { db in try db.transaction { commits = try drop.perform(db, path: path) } }
+    try setOverwriting(false, database)
+    guard hasRoom else { return AdminRequest.refuse(at: path, "the disk is full; nothing was dropped") }
+    guard let commits else {
+      return AdminRequest.refuse(at: path, "there is nothing like that: \(drop.words)")
+    }
+    try database.cutLog()
+    drops = drops.suffix(15) + [StoreStatus.Drop(number: (drops.last?.number ?? 0) + 1, words: drop.words)]
+    AdminRequest.end("dropped \(drop.words): \(commits) commit\(commits == 1 ? "" : "s")", at: path)
+  }
+
+  /// Whether SQLite overwrites what is deleted.
+  private func setOverwriting(_ isOn: Bool, _ database: StoreDatabase) throws(StoreError) {
+    try database.access { db in _ = try Int.fetchOne(db, sql: "PRAGMA secure_delete = \(isOn ? "ON" : "FAST")") }
+  }
+
   /// Reports once a second how far a requested compaction is.
   mutating func reportProgress(at path: String, _ now: ContinuousClock.Instant) {
     guard isUnderWay, now >= reportsAt else { return }
     reportsAt = now + .seconds(1)
-    guard AdminRequest.find(at: path) == .compact else { return }
-    AdminRequest.report("\(compactedModels) models compacted", at: path)
+    switch AdminRequest.find(at: path) {
+    case nil, .restore: return
+    case let request?: request.report("\(compactedModels) models compacted", at: path)
+    }
   }
 }

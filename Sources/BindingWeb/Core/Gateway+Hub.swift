@@ -26,6 +26,7 @@ extension Gateway {
       guard let model = pages[page]?.topics[rights.topic] else { return }
       sendText(to: page, PageText.rights(model, rights), &output)
     case .outcomes(let outcomes): handle(outcomes, page, &output)
+    case .past(let answer): handle(answer, header.topic, page, &output)
     case .pong(let pong): sendText(to: page, PageText.pong(pong.token), &output)
     case .error(let error): handle(error, page, now: now, &output)
     // The reading session has, or gets, the catch-ups that a page's session would receive.
@@ -37,7 +38,7 @@ extension Gateway {
   /// model.
   private func page(ofFrame frame: UnsafeRawBufferPointer) -> PageID? {
     guard frame.count >= HubHeader.byteCount + 8, let kind = HubMessageKind(rawValue: frame[4]),
-      kind == .catchup || kind.fixedTopic == Topics.none
+      kind == .catchup || kind == .past || kind.fixedTopic == Topics.none
     else { return nil }
     return bySession[frame.loadUnaligned(fromByteOffset: HubHeader.byteCount, as: UInt64.self).littleEndian]
   }

@@ -32,6 +32,7 @@ extension Gateway {
   /// Forwards a page's hello to the hub, under a new session of its own.
   mutating func greet(_ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard var hello = pages[page]?.hello else { return }
+    hello.capabilities.append(Capability.history)
     if let view = pages[page]?.view {
       hello.capabilities += [Capability.users, Capability.rights, view.member.representation.text]
     }
@@ -66,6 +67,7 @@ extension Gateway {
         return AliveEntry(topic: topic, confirmed: entry.confirmed, applied: entry.applied)
       }
       send(.alive(Alive(heartbeat: heartbeat, entries: entries)), for: page, now: now, &output)
+    case .history(let asked): pass(asked, page, now: now, &output)
     case .endBrowser(let session): endBrowser(session, for: page, &output)
     case .ping(let token): send(.ping(Ping(token: token)), for: page, now: now, &output)
     }

@@ -43,7 +43,7 @@ extension Gateway {
         if case .waiting = record.phase { greet(page, now: now, &output) }
       }
     case .notice(let notice): output.add(.log("\(notice)"))
-    case .phase, .awaited, .pong: break
+    case .phase, .awaited, .past, .pong: break
     }
   }
 
@@ -90,6 +90,8 @@ extension Gateway {
     if case .commits = update.cause, update.coalesced == 0 {
       return pass(update.commits, of: model, update.epoch, &output)
     }
+    // Pages show what is committed.
+    guard update.cause != .expired else { return }
     guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
     if update.cause == .snapshot || update.cause == .detached { models.rooms[model]?.deltasFrom = update.version }
     // A coalesced update may contain commits of pages; only the hub knows their last decided numbers (R5).

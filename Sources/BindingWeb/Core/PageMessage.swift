@@ -13,6 +13,8 @@ enum PageMessage {
   case propose(PageProposal)
   case alive(heartbeat: UInt64, [PageProgress])
   case ping(UInt64)
+  /// Asks for earlier commits.
+  case history(PageHistory)
   /// A browser is to be let in no longer.
   case endBrowser(session: String)
 
@@ -48,6 +50,7 @@ enum PageMessage {
         try PageProgress(PageParts("alive.models", entry))
       }
       self = .alive(heartbeat: try body.number("heartbeat", 0...PageParts.exact), models)
+    case "history": self = .history(try PageHistory(body))
     case "end": self = .endBrowser(session: try body.text("session"))
     case "ping": self = .ping(try body.number("token", 0...PageParts.exact))
     default: throw parts.fault("kind", "is \(kind.debugDescription), not a kind of page message")

@@ -105,7 +105,8 @@ extension PageText {
     }
     let limits = welcome.limits
     let named: [(String, Int)] = [
-      ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),
+      ("maxValueBytes", limits.maxValueBytes), ("maxDescriptionBytes", limits.maxDescriptionBytes),
+      ("maxProposalBytes", limits.maxProposalBytes),
       ("maxProposalFields", limits.maxProposalFields), ("maxModelFields", limits.maxModelFields),
       ("maxUnacknowledged", limits.maxUnacknowledged), ("maxHops", limits.maxHops),
       ("identityMs", limits.identityMilliseconds),

@@ -169,12 +169,12 @@ final class BenchRun: Sendable {
     }
     let outbox = folder.appendingPathComponent("outbox").path
     let away = try common.makePeer(
-      common.name, at: HubLocation("ipc://\(folder.path)/nobody"), outbox: .file(outbox))
+      common.name, at: HubLocation("ipc://\(folder.path)/nobody"), keeping: .init(outbox: .file(outbox)))
     let nanoseconds = await offer(try away.model(model), isAway: true)
     await away.close(flush: .zero)
     if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }
     ledger.withLock { $0.comeBack(at: BenchRun.now) }
-    let back = try common.makePeer(common.name, outbox: .file(outbox))
+    let back = try common.makePeer(common.name, keeping: .init(outbox: .file(outbox)))
     let shared = try back.model(model)
     let last = ledger.withLock { $0.last }
     for restored in back.restored {

@@ -20,7 +20,9 @@ struct Drain {
   var pongs: [UInt64] = []
   var entries: [JournalEntry] = []
   var approvalRequests: [ApprovalRequest] = []
+  var past: [PastQuestion] = []
   var barriers: [(id: BarrierID, end: BarrierEnd)] = []
+  var pages: [(id: HistoryID, end: HistoryEnd)] = []
   var learned: [AnnouncedKeys] = []
   var isClosed = false
   var helloSession: SessionID?
@@ -34,6 +36,7 @@ struct Drain {
       switch question {
       case .merge(let id, _, let question): questions.append((id, question))
       case .approve(_, let request): approvalRequests.append(request)
+      case .past(_, let question): past.append(question)
       }
     }
     for event in effects.events { add(event) }
@@ -66,6 +69,7 @@ struct Drain {
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
     case .awaited(let id, let end): barriers.append((id, end))
+    case .past(let id, let end): pages.append((id, end))
     }
   }
 

@@ -101,7 +101,7 @@ struct OutboxFileTests {
     let other = make("other", Array("something else entirely".utf8))
     #expect(throws: OutboxError.notAnOutbox(path: other)) { try OutboxFile.open(other) }
     let newer = make("newer", OutboxLog.header(version: 3))
-    #expect(throws: OutboxError.newerVersion(path: newer, found: 3, known: 1)) { try OutboxFile.open(newer) }
+    #expect(throws: OutboxError.newerVersion(path: newer, found: 3, known: 2)) { try OutboxFile.open(newer) }
     let open = make("open", OutboxLog.header, mode: 0o644)
     #expect(throws: OutboxError.openToOthers(path: open)) { try OutboxFile.open(open) }
     var bytes = OutboxLog.header

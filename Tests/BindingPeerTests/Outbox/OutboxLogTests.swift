@@ -120,7 +120,7 @@ struct OutboxLogTests {
 
   @Test("a newer version is identified by its number, another file by its first bytes")
   func otherFiles() {
-    #expect(throws: OutboxDamage.newerVersion(2)) { try parse(log([.left], header: OutboxLog.header(version: 2))) }
+    #expect(throws: OutboxDamage.newerVersion(3)) { try parse(log([.left], header: OutboxLog.header(version: 3))) }
     #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("#!/bin/sh\necho hello\n".utf8)) }
     #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("short".utf8)) }
   }

@@ -10,6 +10,10 @@ import Testing
 private func set(_ value: String) -> Proposal { Proposal(operations: [FieldOperation(.set, "level", json(value))]) }
 private let addOne = Proposal(operations: [FieldOperation(.add, "n", json("1"))])
 
+private struct Narrowed: Model {
+  @Field(0...9) var level = 0.3
+}
+
 @Suite("A peer restarted with its outbox")
 struct OutboxRestartTests {
   private let folder: OutboxFolder
@@ -59,6 +63,29 @@ struct OutboxRestartTests {
     #expect(await second.close().isEmpty)
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())).count == OutboxLog.headerBytes)
     #expect(try await atTheHub("level") == "0.6")
+  }
+
+  @Test("a write of an earlier run that the description no longer allows shows where the field is shared next")
+  func misfit() async throws {
+    let first = try peer("first", TestLink(to: hub, isCut: true))
+    try first.model("lamp").write(set("7"))
+    await first.close(flush: .zero)
+    let tool = try Peer(name: "tool", hub: .inProcess(hub)).model("lamp")
+    #expect(await tool.whenCurrent(timeout: .seconds(20)))
+    let description = json(#"{"fields":{"level":{"type":"number","max":1}}}"#)
+    _ = try await tool.write(Proposal(operations: [FieldOperation(.set, Names.description, description)])).committed
+    let second = try peer("second", hub)
+    #expect(await eventually { second.restored.isEmpty })
+    let lamp = try await second.share(Narrowed.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    let words = "rejected: refused: lamp.level: 7 is not in ...1"
+    #expect(lamp.$level.status.description == words, "\(lamp.$level.status)")
+    // Another reference to the field shows it too, until its author answers.
+    let again = try await second.share(Narrowed.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    #expect(again.$level.status.description == words)
+    _ = try await again.$level.write(0.5).committed
+    #expect(await eventually { !again.$level.status.description.hasPrefix("rejected") })
+    let last = try await second.share(Narrowed.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    #expect(!last.$level.status.description.hasPrefix("rejected"))
   }
 
   @Test("old and new writes are sent under different tags, and the old tag leaves the hub")

@@ -89,15 +89,12 @@ final class HistoryStore: Store {
       version += 1
       let origin = group.origins[Int(commit.origin)]
       let changes = commit.changes.map { change in
-        let name = names[batch.model]?[change.field] ?? "?\(change.field)"
-        return JSON.Member(name, change.value.flatMap { try? $0.json } ?? .null)
+        RecordedCommit.Change(names[batch.model]?[change.field] ?? "?\(change.field)", change.value)
       }
-      let members: [JSON.Member] = [
-        .init("e", "commit"), .init("m", .string(batch.model)), .init("epoch", .unsigned(group.epoch)),
-        .init("version", .unsigned(version)), .init("tag", .string("\(origin.tag)")),
-        .init("name", .string(origin.name)), .init("number", .unsigned(UInt64(commit.number))),
-        .init("changes", .object(changes)),
-      ]
+      let recorded = RecordedCommit(
+        model: batch.model, epoch: group.epoch, version: version, origin: origin, number: commit.number,
+        hops: commit.hops, time: group.time, changes: changes)
+      let members = [.init("e", "commit")] + recorded.members
       record(again ? members + [.init("again", .bool(true))] : members)
     }
   }

@@ -25,8 +25,14 @@ extension FuzzTarget {
       let value = FieldValue(bytes)
       guard value.isSame(as: value) else { return "a value is not equal to itself" }
       _ = JSON.members(ofText: Array(bytes))
-      if let rules = try? ModelRules(describedBy: bytes) {
-        guard rules.differences(from: rules).isEmpty else { return "a description differs from itself" }
+      if (try? ModelRules(describedBy: bytes)) != nil {
+        guard DescriptionMerge.differences(of: value, from: value).isEmpty else {
+          return "a description differs from itself"
+        }
+        // Faulty aliases are found before anything is merged.
+        guard let merge = DescriptionMerge(of: value, into: value), !merge.isChange, merge.merged == value else {
+          return "a description is changed by its own share"
+        }
       }
     } else {
       _ = FieldValue(bytes).fault

@@ -161,10 +161,17 @@ extension HistoryWrite.Operation {
     case "union":
       let old = before.elements ?? []
       return after.elements == old + (value.elements ?? []).filter { !old.contains($0) }
+    case "describe":
+      let present = before == .null ? nil : FieldValue(json: before)
+      return Merge.apply(.describe, operand: FieldValue(json: value), to: present)?.jsonIfParsed == after
     case "text": return value.string.map { after.words.contains($0) } ?? false
     default: return false
     }
   }
+}
+
+extension FieldValue {
+  fileprivate var jsonIfParsed: JSON? { try? json }
 }
 
 extension JSON {

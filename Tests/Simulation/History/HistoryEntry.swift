@@ -170,7 +170,8 @@ extension HistoryEntry.Content {
 extension HistoryCommit {
   init?(_ json: JSON) {
     guard let model = json["m"]?.string, let epoch = json.count("epoch"), let version = json.count("version"),
-      let tag = json["tag"]?.string, let number = json.number("number"), let changes = json.fields("changes")
+      let tag = json["tag"]?.string, let number = json.number("number"),
+      let changes = json.changes ?? json.fields("changes")
     else { return nil }
     self.init(model: model, epoch: epoch, version: version, tag: tag, number: number, changes: changes)
     isAgain = json["again"]?.boolean ?? false
@@ -209,6 +210,23 @@ extension JSON {
   fileprivate func number(_ name: String) -> Int? { self[name]?.int64.flatMap { Int(exactly: $0) } }
 
   fileprivate func count(_ name: String) -> UInt64? { self[name]?.int64.flatMap { UInt64(exactly: $0) } }
+
+  /// The changes of a commit, each `[field, text of the value]` or `[field]`; nil: they are in the form of format 1, an
+  /// object, or in none.
+  fileprivate var changes: [String: JSON]? {
+    guard let list = self["changes"]?.elements else { return nil }
+    var changes: [String: JSON] = [:]
+    for change in list {
+      guard let field = change[0]?.string else { return nil }
+      guard let text = change[1] else {
+        changes[field] = .null
+        continue
+      }
+      guard let value = text.string.flatMap({ try? JSON(parsing: $0) }) else { return nil }
+      changes[field] = value
+    }
+    return changes
+  }
 
   fileprivate func fields(_ name: String) -> [String: JSON]? {
     self[name]?.members.map { Dictionary($0.map { ($0.name, $0.value) }) { _, later in later } }

@@ -32,6 +32,10 @@ extension LogOracle {
   func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point) throws(Violation) {
     switch field {
     case SimulatedField.sum: try checkSum(value, after: former, at: point)
+    case SimulatedField.description: try checkDescription(value, after: former, at: point)
+    case SimulatedField.alias:
+      throw Violation(
+        .description, "version \(point.version) of \(title(point)) stored \(describe(value)) under an alias")
     case SimulatedField.text, SimulatedField.union, SimulatedField.list:
       try checkGathered(value, in: field, after: former, at: point)
     default:

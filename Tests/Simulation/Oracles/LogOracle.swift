@@ -173,7 +173,14 @@ final class LogOracle: Invariant {
 
   /// Enters a batch. Throws when the batch breaks the order or applies a proposal twice.
   private func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Violation) {
+    if batch.model == UndoWorkload.model {
+      guard batch.form == .removal else { return }
+      floor.raise(over: batch)
+      for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
+      return
+    }
     guard let model = modelNames.firstIndex(of: batch.model) else {
+      if batch.model == ExpiryWorkload.model { return enterElsewhere(batch, epoch: epoch) }
       throw Violation(.noPhantom, "the hub stores \(batch.model), which no peer joined")
     }
     let group: CommitGroup?
@@ -204,6 +211,13 @@ final class LogOracle: Invariant {
       if let entry = entry(point) { setEntry(entry, at: later) }
       setState(present[model], at: later)
     }
+  }
+
+  /// The model of fields that expire has an oracle of its own.
+  private func enterElsewhere(_ batch: Batch, epoch: Epoch) {
+    guard batch.form == .removal else { return }
+    floor.raise(over: batch)
+    for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
   }
 
   private func enter(_ commit: Commit, of group: CommitGroup, at point: Point, _ run: Int) throws(Violation) {

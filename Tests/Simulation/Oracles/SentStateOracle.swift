@@ -13,6 +13,8 @@ struct SentStateOracle: Invariant, SimulationPart {
     case .received(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:
       guard case (_, .join(let joins))? = try? PeerMessage.decode(frame) else { return }
       for join in joins where join.form == .model { peer.numbers.asked[join.request] = join.unacknowledged }
+    case .peerSent(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:
+      if profile.keepsReplicas { try checkWitness(frame, of: peer) }
     case .peerSent(let frame, let peer) where frame[0] == PeerMessageKind.propose.rawValue:
       if profile.forgedOffers > 0 { recordSent(frame, by: peer) }
     default: break
@@ -132,6 +134,23 @@ struct SentStateOracle: Invariant, SimulationPart {
     where peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0 {
       throw Violation(
         .outcomeKept, "the hub says that it does not know \(peer), whose last decided number in \(name) is stored")
+    }
+  }
+
+  /// A replica from disk counts for the hub only if it was current in the hub's last epoch.
+  private func checkWitness(_ frame: [UInt8], of peer: SimulatedPeer) throws(Violation) {
+    guard case (_, .join(let joins))? = try? PeerMessage.decode(frame), let epoch = peer.read({ $0.epoch }) else {
+      return
+    }
+    for join in joins where join.form == .model && peer.read({ $0.isFromFile(join.name) }) {
+      let kept = peer.read { $0.version(of: join.name) }
+      let isOfLastEpoch = kept.epoch == epoch || kept.epoch >> 32 + 1 == epoch >> 32
+      if !isOfLastEpoch { counts[.replacedReplica] += 1 }
+      if join.version > 0, !isOfLastEpoch {
+        throw Violation(
+          .soundJoin,
+          "\(peer) joins \(join.name) with a replica of epoch \(kept.epoch >> 32) from disk in epoch \(epoch >> 32)")
+      }
     }
   }
 

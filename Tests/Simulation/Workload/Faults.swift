@@ -108,8 +108,10 @@ final class Faults: SimulationPart {
     counts[.peerCrash] += 1
     former.disconnect()
     if former.outbox.book != nil { try former.killWithOutbox() }
+    let isEarlier = former.restoreEarlierReplicas()
     let peer = SimulatedPeer(former.index, after: former, book: former.outbox.book, of: hub)
     network.peers[former.index] = peer
+    if peer.outbox.keeping.choice != nil { try peer.checkRestored(after: former, isEarlier: isEarlier) }
     peer.process.steps = former.process.steps
     agenda.add(.tick(peer: peer.index, run: peer.process.run), at: now + chance.within(1...800))
     if profile.writesTooDeep, !isQuiet { try peer.writeTooDeep() }

@@ -6,11 +6,19 @@ final class Workload: SimulationPart {
   let context: SimulationContext
   private let network: SimulatedNetwork
   private let faults: Faults
+  private let undo: UndoWorkload
   /// Words and numbers put into gathering fields so far.
   @exclusivity(unchecked) private var gatheredCount = 0
+  /// Chance for questions about the past: a stream of its own.
+  @exclusivity(unchecked) private var historyChance: Chance
   private static let one = FieldValue(bytes: Array("1".utf8))
 
-  init(_ context: SimulationContext, _ network: SimulatedNetwork, _ faults: Faults) {
+  init(
+    _ context: SimulationContext, _ network: SimulatedNetwork, _ faults: Faults, _ undo: UndoWorkload,
+    _ historyChance: Chance
+  ) {
+    self.undo = undo
+    self.historyChance = historyChance
     self.context = context
     self.network = network
     self.faults = faults
@@ -30,6 +38,8 @@ final class Workload: SimulationPart {
     if chance.perMille(profile.leaves) { return try leaveAndJoin(peer) }
     if chance.perMille(profile.visits) { try visit(peer, step: 0) }
     if profile.barriers > 0 { try awaitSometimes(peer) }
+    if profile.histories > 0 { try askHistorySometimes(peer) }
+    if profile.hasUndo { try undo.step(peer) }
     try writeSomething(peer)
   }
 
@@ -48,6 +58,26 @@ final class Workload: SimulationPart {
     let count =
       featureChance.perMille(300) ? UInt32(1 + featureChance.below(profile.peers)) : 0
     try peer.awaitApplied(version, count, timeout: featureChance.within(50...4_000))
+  }
+
+  /// Now and then an application asks for the past, in pages of one commit to all, of some versions, fields, writers or
+  /// epochs.
+  private func askHistorySometimes(_ peer: SimulatedPeer) throws(Violation) {
+    guard historyChance.perMille(profile.histories), peer.outbox.successor == nil else { return }
+    let model = historyChance.below(modelNames.count)
+    let (epoch, version) = peer.session.version(of: modelNames[model])
+    var message = HistoryRequest(request: 0, topic: 0)
+    message.isOldestFirst = historyChance.perMille(400)
+    message.count = [0, 1, 2, 5][historyChance.below(4)]
+    if historyChance.perMille(300) { message.epoch = epoch }
+    if historyChance.perMille(300) { message.after = Version(historyChance.below(Int(version) + 1)) }
+    if historyChance.perMille(300) { message.through = version }
+    if historyChance.perMille(300) {
+      message.fields = [SimulatedField.names[historyChance.below(SimulatedField.plain)], "a"]
+    }
+    if historyChance.perMille(200) { message.writers = ["p\(historyChance.below(profile.peers))"] }
+    try peer.askHistory(message, of: model)
+    try peer.settle()
   }
 
   // MARK: Writing
@@ -71,6 +101,11 @@ final class Workload: SimulationPart {
       proposal.operations = [FieldOperation(.add, SimulatedField.names[SimulatedField.sum], Workload.one)]
       mayBeRefused = profile.describes
     case 6 where profile.describes:
+      let release = chance.below(2 * SimulatedRelease.all.upperBound)
+      if SimulatedRelease.all.contains(release) {
+        mayBeRefused = share(release, as: &proposal, writing: unique)
+        break
+      }
       let most = chance.below(30)
       let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(most),\"unit\":\(unique)}}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
@@ -82,6 +117,16 @@ final class Workload: SimulationPart {
       mayBeRefused = true
     }
     try peer.write(proposal, to: model, mayBeRefused: mayBeRefused)
+  }
+
+  /// Shares the model as a release declares it, sometimes with a write under an alias, which is refused.
+  /// - Returns: whether the hub has to refuse it.
+  private func share(_ release: Int, as proposal: inout Proposal, writing unique: FieldValue) -> Bool {
+    let declaration = SimulatedRelease.declaration(release)
+    proposal.operations = [FieldOperation(.describe, Names.description, declaration)]
+    guard release == SimulatedRelease.all.upperBound, chance.perMille(300) else { return false }
+    proposal.operations.append(FieldOperation(.set, SimulatedField.names[SimulatedField.alias], unique))
+    return true
   }
 
   /// Writes a unique word into a text, or a unique number into a list: writes that add to what others write and must

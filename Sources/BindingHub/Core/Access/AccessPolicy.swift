@@ -25,7 +25,7 @@ package struct AccessPolicy: Hashable, Sendable {
   private static func limited(_ roles: [String: AccessRole]) -> [[AccessPattern]] {
     var known: Set<[AccessPattern]> = []
     return roles.filter { $0.value.isLimitedSubscriber }.sorted { $0.key < $1.key }.compactMap { _, role in
-      let readable = AccessRole.Right.allCases.flatMap { role.patterns[$0] ?? [] }
+      let readable = AccessRole.Right.reading.flatMap { role.patterns[$0] ?? [] }
       return known.insert(readable).inserted ? readable : nil
     }
   }
@@ -78,7 +78,7 @@ package enum HubPrincipal: Hashable, Sendable {
 package struct AccessRole: Hashable, Sendable {
   /// A right on models, or on fields of models.
   package enum Right: String, CaseIterable, Sendable {
-    /// To join a model: its values, who is present, its history.
+    /// To join a model: its values, who is present, its commits from now on.
     case read
     /// To change fields. Includes `read`, as do the following: answers tell what a model holds.
     case write
@@ -90,6 +90,12 @@ package struct AccessRole: Hashable, Sendable {
     case present
     /// To write a model's description.
     case describe
+    /// To ask for earlier commits of a model that one may read. A role that does not name it has it wherever it may
+    /// read.
+    case history
+
+    /// Those that let their bearer read the model, too.
+    static let reading = allCases.filter { $0 != .history }
 
     /// Whether its patterns may name fields.
     package var isByField: Bool { self == .write || self == .delete }
@@ -117,12 +123,15 @@ package struct AccessRole: Hashable, Sendable {
 
   /// Whether it allows something on a model; for a right by field, on any of its fields.
   package func allows(_ right: Right, on model: String) -> Bool {
-    if right == .read { return Right.allCases.contains { reaches($0, model) } }
+    if right == .read { return Right.reading.contains { reaches($0, model) } }
+    if right == .history { return allows(.read, on: model) && (patterns[.history] == nil || reaches(.history, model)) }
     return reaches(right, model)
   }
 
   /// Whether it has `fanout` and may not read every model.
-  package var isLimitedSubscriber: Bool { fanout && !patterns.values.joined().contains { $0.isEverything } }
+  package var isLimitedSubscriber: Bool {
+    fanout && !Right.reading.contains { patterns[$0]?.contains { $0.isEverything } ?? false }
+  }
 
   private func reaches(_ right: Right, _ model: String) -> Bool {
     patterns[right]?.contains { $0.matches(model: model) } ?? false

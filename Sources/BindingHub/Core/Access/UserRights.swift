@@ -44,6 +44,10 @@ package struct UserRights: Hashable, Sendable {
     return isAllowed { $0.allows(.read, on: model) }
   }
 
+  /// Whether it may ask for a model's earlier commits. Rights to read reach whole models, so a page has no field that
+  /// may not be read.
+  package func mayReadHistory(of id: String) -> Bool { isAllowed { $0.allows(.history, on: id) } }
+
   /// What it may do with a model; an ephemeral model goes by the rights on its stored one.
   package func rights(on id: String) -> ModelRights {
     let model = Names.storedModel(of: id)

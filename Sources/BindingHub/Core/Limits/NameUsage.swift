@@ -9,6 +9,8 @@ final class NameUsage {
   @exclusivity(unchecked) private(set) var limits: NameLimits
   @exclusivity(unchecked) private var writes: TokenBucket
   @exclusivity(unchecked) private var bytes: TokenBucket
+  /// Bytes of history, at the same rate as those of writes: who reads much may write all the same.
+  @exclusivity(unchecked) private var pages: TokenBucket
   /// What is open or exists now.
   @exclusivity(unchecked) var sessions = 0
   @exclusivity(unchecked) var models = 0
@@ -33,6 +35,7 @@ final class NameUsage {
     writes = TokenBucket(
       perSecond: limits[.writesPerSecond], burstMilliseconds: NameUsage.burstMilliseconds, at: now)
     bytes = TokenBucket(perSecond: limits[.bytesPerSecond], burstMilliseconds: NameUsage.burstMilliseconds, at: now)
+    pages = bytes
   }
 
   /// Other limits are in force from now on.
@@ -42,6 +45,7 @@ final class NameUsage {
     self.limits = limits
     writes.change(to: limits[.writesPerSecond], at: now)
     bytes.change(to: limits[.bytesPerSecond], at: now)
+    pages.change(to: limits[.bytesPerSecond], at: now)
     promisedUntil = 0
   }
 
@@ -49,7 +53,8 @@ final class NameUsage {
   func isIdle(at now: UInt64) -> Bool {
     writes.refill(to: now)
     bytes.refill(to: now)
-    return sessions == 0 && models == 0 && subscriptions == 0 && writes.isFull && bytes.isFull
+    pages.refill(to: now)
+    return sessions == 0 && models == 0 && subscriptions == 0 && writes.isFull && bytes.isFull && pages.isFull
   }
 
   /// Whether a limit on what exists is reached, and why in words; nil: there is room. What others have is not told.
@@ -72,6 +77,15 @@ final class NameUsage {
     bytes.charge(granted == count ? size : size / count * granted)
     return granted
   }
+
+  /// Whether a page of history may be sent to it now.
+  func mayReceive(at now: UInt64) -> Bool {
+    pages.refill(to: now)
+    return pages.isPositive
+  }
+
+  /// Charges what it was sent of history.
+  func charge(bytes size: Int) { pages.charge(size) }
 
   /// Which rate holds writes back now.
   var rateReached: NameLimits.Kind { bytes.isPositive ? .writesPerSecond : .bytesPerSecond }

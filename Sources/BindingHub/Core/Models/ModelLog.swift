@@ -168,7 +168,7 @@ final class ModelLog {
     let value = fields.isDecided(id) ? decidedValue(id) : fields[id].fieldValue
     // A malformed description, which an older hub may have accepted, binds no field.
     let described = value.flatMap { value in
-      value.bytes.withUnsafeBytes { try? ModelRules(describedBy: $0) }
+      value.bytes.withUnsafeBytes { try? ModelRules(describedBy: $0, isNew: false) }
     }
     rules.describe(described ?? ModelRules(), at: fields.decidedVersion(id))
   }

@@ -18,6 +18,9 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
     guard let index = stored.rules.current.rules.index(of: field) else { return }
+    if stored.rules.current.rules[index].isAlias {
+      throw .refused(.doesNotFit, violation(ofAlias: field, in: stored))
+    }
     guard let words = stored.rules.current.rules[index].words(against: value) else { return }
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }

@@ -102,10 +102,15 @@ struct Recovery {
   private(set) var fields: [String: Field] = [:]
   /// By writer: the highest number that the replicas have seen.
   private(set) var numbers: [Tag: ProposalNumber] = [:]
+  /// The store was recreated: peers may offer old replicas, so a model is taken whole from the one furthest ahead.
+  private let isRecreated: Bool
+  /// The sessions whose offers have arrived.
+  private var answered: [SessionID: RecoveryPoint] = [:]
   /// The replica furthest ahead, and the fields it names: the others had been deleted by then.
   private(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
 
-  init(now: UInt64, limitMilliseconds: UInt64) {
+  init(now: UInt64, limitMilliseconds: UInt64, isRecreated: Bool = false) {
+    self.isRecreated = isRecreated
     endsAt = now + limitMilliseconds
     lastJoinAt = now
   }
@@ -134,6 +139,12 @@ struct Recovery {
       return .part
     }
     questions[session] = nil
+    answered[session] = point
+    let isFurthest = furthest.map { $0.point < point } ?? true
+    if isRecreated {
+      guard isFurthest else { return .whole(point, refusedFields: refused) }
+      fields.removeAll()
+    }
     var names: Set<String> = []
     for field in question.fields {
       guard Recovery.isAcceptable(field, at: point, limits) else {
@@ -147,7 +158,7 @@ struct Recovery {
         name: field.name, point: fieldPoint, value: field.value, tag: field.origin.tag, number: field.number,
         offerer: offerer)
     }
-    if furthest.map({ $0.point < point }) ?? true { furthest = (point, offerer, names) }
+    if isFurthest { furthest = (point, offerer, names) }
     // The writer of a field was seen too; an older peer reports nothing else.
     let written = question.fields.lazy.map { SeenNumber(tag: $0.origin.tag, number: $0.number) }
     for seen in [Array(written), offer.numbers ?? []].lazy.map({ $0.prefix(SeenNumber.maxCount) }).joined()
@@ -163,21 +174,25 @@ struct Recovery {
       field.name == Names.description || !field.name.hasPrefix("@")
     else { return false }
     guard let value = field.value else { return true }
-    guard value.bytes.count <= limits.maxValueBytes else { return false }
+    guard value.bytes.count <= limits.maxBytes(of: field.name) else { return false }
     return value.bytes.withUnsafeBytes { bytes in
-      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes)) != nil)
+      guard JSON.isValid(bytes) else { return false }
+      return field.name != Names.description || (try? ModelRules(describedBy: bytes, isNew: false)) != nil
     }
   }
 
   /// - Returns: the position of the replica that is no longer awaited.
   mutating func forget(_ session: SessionID) -> RecoveryPoint? { questions.removeValue(forKey: session)?.point }
 
+  /// Whether the session's offer of this replica has arrived.
+  func hasAnswer(of session: SessionID, at point: RecoveryPoint) -> Bool { answered[session] == point }
+
   func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
-    now >= endsAt || (questions.isEmpty && now >= lastJoinAt + quietMilliseconds)
+    now >= endsAt || !isRecreated && (questions.isEmpty && now >= lastJoinAt + quietMilliseconds)
   }
 
   func nextDeadline(quietMilliseconds: UInt64) -> UInt64 {
-    questions.isEmpty ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
+    questions.isEmpty && !isRecreated ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
   }
 }
 

@@ -27,6 +27,21 @@ struct RecoveryCoordinator {
   /// Whether peers may be asked for their replicas.
   func mayAsk(_ configuration: HubMachineConfiguration) -> Bool { configuration.recovery && !isTailProven }
 
+  /// Whether the store was recreated, and the hub still looks for replicas of any epoch.
+  func isRecreated(_ hub: borrowing HubContext, at now: UInt64) -> Bool {
+    mayAsk(hub.configuration) && now < hub.startedAt + hub.configuration.recreatedMilliseconds
+  }
+
+  /// Begins to recover a model: a recreated one until the hub has waited long enough for its peers.
+  private func begin(_ model: ModelLog, _ hub: borrowing HubContext, _ now: UInt64) {
+    guard model.recovery.underWay == nil else { return }
+    let end = hub.startedAt + hub.configuration.recreatedMilliseconds
+    model.recovery.underWay =
+      isRecreated(hub, at: now)
+      ? Recovery(now: now, limitMilliseconds: end - now, isRecreated: true)
+      : Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
+  }
+
   /// Until then peers may offer fields that the hub lacks, whatever it has got of others.
   func isEarlyUntil(_ configuration: HubMachineConfiguration) -> UInt64 {
     mayAsk(configuration) ? epochBegan + configuration.earlyMilliseconds : 0
@@ -44,10 +59,10 @@ struct RecoveryCoordinator {
     let now = time.monotonic
     // A peer without a replica may join before one that has a replica, and its writes would win over recovered
     // values. So a hub that has lost its memory first waits for peers with replicas.
-    if model.recovery.underWay == nil, !model.position.hasRecords,
-      now < hub.startedAt + hub.configuration.recoveryQuietMilliseconds
+    if !model.position.hasRecords,
+      now < hub.startedAt + hub.configuration.recoveryQuietMilliseconds || isRecreated(hub, at: now)
     {
-      model.recovery.underWay = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
+      begin(model, hub, now)
     }
     guard join.version > 0, join.epoch != hub.epoch, join.epoch != 0 else { return }
     let point = RecoveryPoint(epoch: join.epoch, version: join.version)
@@ -57,12 +72,12 @@ struct RecoveryCoordinator {
     }
     if let stored = model.recovery.storedFrom, stored >= point { return }
     let isEarly = now < epochBegan + hub.configuration.earlyMilliseconds
+    // A join is repeated while the hub waits for other peers.
+    if model.recovery.underWay?.hasAnswer(of: session, at: point) == true { return }
     guard model.recovery.asked.mayAsk(at: point, isEarly: isEarly) else { return }
     if let before = model.recovery.underWay?.forget(session) { model.recovery.asked.withdraw(at: before) }
     model.recovery.asked.ask(at: point)
-    if model.recovery.underWay == nil {
-      model.recovery.underWay = Recovery(now: now, limitMilliseconds: hub.configuration.recoveryMilliseconds)
-    }
+    begin(model, hub, now)
     if model.recovery.underWay?.hasAsked == false { hub.counters.recoveries += 1 }
     model.recovery.underWay?.ask(session, request: join.request, at: point, now: now)
     hub.send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)

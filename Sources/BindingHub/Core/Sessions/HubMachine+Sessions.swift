@@ -57,7 +57,8 @@ extension HubMachine {
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: capabilities(representing: represented.map { _ in user }))
+      capabilities: capabilities(representing: represented.map { _ in user })
+        + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : []))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
   }
@@ -125,6 +126,7 @@ extension HubMachine {
     hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
+    history.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }
     if !hasSession(on: session.connection) { publisher.congested.forget(session.connection) }
     for topic in session.joins.keys { forget(id, in: topic) }
@@ -158,6 +160,7 @@ extension HubMachine {
 
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
+    history.forget(session, in: topic)
     let isJoined = hub.sessions.with(session) { $0.joins.removeValue(forKey: topic) != nil }
     guard isJoined == true, let index = hub.models.index(of: topic), let tag = hub.sessions[session]?.identity.tag
     else { return }

@@ -45,6 +45,8 @@ final class PendingBatch {
   @exclusivity(unchecked) var touchedWriters: [Int] = []
   /// Fields written by `setIfAbsent`, with the version: a later commit of the batch may have set them.
   @exclusivity(unchecked) var weakFields: [(field: FieldID, version: Version)] = []
+  /// Fields with a time limit that were set to the value they have.
+  @exclusivity(unchecked) var renewed: [FieldID] = []
   @exclusivity(unchecked) var recoveredFields: [(field: FieldID, from: RecoveryPoint)] = []
   /// The recovery whose fields are in this batch; it is repeated if the batch is not stored.
   @exclusivity(unchecked) var recovery: Recovery?
@@ -65,6 +67,7 @@ final class PendingBatch {
     touched.removeAll(keepingCapacity: keeps)
     touchedWriters.removeAll(keepingCapacity: keeps)
     weakFields.removeAll(keepingCapacity: keeps)
+    renewed.removeAll(keepingCapacity: keeps)
     recoveredFields.removeAll(keepingCapacity: keeps)
   }
 }

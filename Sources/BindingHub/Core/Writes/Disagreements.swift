@@ -36,11 +36,8 @@ struct Disagreements {
   mutating func record(_ proposed: [Declared], _ output: inout HubOutput) {
     for declared in proposed {
       let model = declared.model
-      guard let slot = model.storedDescription, let present = slot.fieldValue,
-        let rules = present.bytes.withUnsafeBytes({ try? ModelRules(describedBy: $0) }),
-        let theirs = declared.value.bytes.withUnsafeBytes({ try? ModelRules(describedBy: $0) })
-      else { continue }
-      let differences = theirs.differences(from: rules)
+      guard let slot = model.storedDescription, let present = slot.fieldValue else { continue }
+      let differences = DescriptionMerge.differences(of: declared.value, from: present)
       guard !differences.isEmpty, record(declared.origin, model.id, slot.version, differences) else { continue }
       output.notices.append(
         .declaredOtherwise(peer: declared.origin.fullName, model: model.id, differences: differences))

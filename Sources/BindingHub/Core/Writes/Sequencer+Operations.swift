@@ -30,12 +30,7 @@ extension Sequencer {
       }
       let known = try field(operations.id, operations.name, in: model)
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
-      if let known {
-        guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
-          throw .refused(.duplicateField, "\(model.fields[known].name) appears twice in one proposal")
-        }
-        model.fields[known].namedBy = ordinal
-      }
+      if let known { try checkNamedOnce(known, version, in: model) }
       if verb == .delete {
         guard let known, model.fields.decided(known).hasValue else { continue }
         try checkRight(to: verb, model.fields[known].name, in: model)
@@ -48,15 +43,17 @@ extension Sequencer {
         continue
       }
       guard let operand = operations.value else { continue }
+      if verb == .describe {
+        changed += try describe(operand, as: known, operations.name, version, writer, in: model)
+        continue
+      }
       try checkRight(to: verb, name(known, operations.name, in: model), in: model)
       let id = if let known { known } else { try introduce(operations.name, in: model) }
-      if operand.count > limits.maxValueBytes {
-        throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
-      }
+      if operand.count > limits.maxValueBytes { try checkLength(operand.count, of: id, in: model) }
       if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
-        if model.isRuled(id) { try check(operand, for: id, version, &violation, in: model) }
+        if model.isRuled(id), try renews(id, operand, verb, version, &violation, in: model) { continue }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .setIfAbsent { model.batch.pending.weakFields.append((id, version)) }
@@ -68,16 +65,26 @@ extension Sequencer {
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
+      try checkAliases(in: model)
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
     return changed
   }
 
+  /// Refuses a second operation on a field.
+  @inline(__always)
+  private func checkNamedOnce(_ field: FieldID, _ version: Version, in model: ModelLog) throws(Verdict) {
+    guard model.fields[field].namedBy != ordinal, model.fields.decidedVersion(field) != version else {
+      throw .refused(.duplicateField, "\(model.fields[field].name) appears twice in one proposal")
+    }
+    model.fields[field].namedBy = ordinal
+  }
+
   /// Records a description proposed with `setIfAbsent` for a model that has one.
   @inline(never)
   private mutating func record(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
-    guard let value, value.count <= limits.maxValueBytes, declared.count < Self.mostDeclared else { return }
+    guard let value, value.count <= limits.maxDescriptionBytes, declared.count < Self.mostDeclared else { return }
     declared.append(Declared(origin: model.origin(ofWriter: writer), model: model, value: FieldValue(value)))
   }
 
@@ -102,19 +109,17 @@ extension Sequencer {
   /// Checks a value against the description, or adopts it as the new description. `violation` receives the first
   /// violation.
   @inline(never)
-  private func check(
+  func check(
     _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     if id == model.fields.descriptionID {
-      do throws(DescriptionError) {
-        model.rules.describe(try ModelRules(describedBy: value), at: version)
-        return
-      } catch {
-        throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
-      }
+      model.rules.describe(try rules(of: value, in: model), at: version)
+      return
     }
     guard violation == nil, let rule = model.rule(of: id) else { return }
-    if rule.isEphemeral {
+    if rule.isAlias {
+      violation = self.violation(ofAlias: model.fields[id].name, in: model)
+    } else if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
       violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
     } else if let words = rule.words(against: value) {
@@ -154,13 +159,13 @@ extension Sequencer {
       throw .refused(verb == .union ? .malformedValue : .notANumber, "\(slot.name): \(words)")
     }
     if merged == present { return false }
-    guard merged.bytes.count <= limits.maxValueBytes else {
+    guard merged.bytes.count <= limits.maxBytes(of: slot.name) else {
       throw .refused(
         .valueTooLarge, "\(slot.name): \(verb) makes the value \(merged.bytes.count) bytes long; \(mostBytes)")
     }
     if model.isRuled(id), violation == nil || id == model.fields.descriptionID {
       try check(merged, for: id, version, &violation, in: model)
-      if let words = violation, id != model.fields.descriptionID {
+      if let words = violation, id != model.fields.descriptionID, model.rule(of: id)?.isAlias != true {
         let text = String(decoding: operand, as: UTF8.self)
         violation = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
@@ -170,14 +175,14 @@ extension Sequencer {
     return true
   }
 
-  private var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
+  var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
 
   func malformed(_ value: UnsafeRawBufferPointer, _ field: String) -> Verdict {
     .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
   }
 
   /// Writes a value, or nil for a deletion, into the batch and records it.
-  private func decide(
+  func decide(
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.rules.describe(ModelRules(), at: version) }
@@ -231,7 +236,7 @@ extension Sequencer {
       + "for both, is \(limit). \(cure)"
   }
 
-  private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
+  func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {
       try Names.checkField(name)

@@ -191,6 +191,7 @@ struct Sequencer {
     let fieldsBefore = model.fields.count
     let begun = model.batch.pending.touched.count
     let weakBefore = model.batch.pending.weakFields.count
+    let renewedBefore = model.batch.pending.renewed.count
     model.batch.pending.begun = begun
     model.batch.pending.commits.beginCommit(
       origin: model.batch.pending.commits.origin(origin), number: proposal.number, hops: proposal.hops)
@@ -208,6 +209,7 @@ struct Sequencer {
       }
       model.batch.pending.touched.removeSubrange(begun...)
       model.batch.pending.weakFields.removeSubrange(weakBefore...)
+      if case .unchanged = error {} else { model.batch.pending.renewed.removeSubrange(renewedBefore...) }
       model.dropNames(from: fieldsBefore)
       throw error
     }

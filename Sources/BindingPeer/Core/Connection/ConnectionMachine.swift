@@ -53,6 +53,7 @@ struct ConnectionMachine: Sendable {
   mutating func accept(_ welcome: Welcome, start: StartNumber, now: UInt64) {
     self.welcome = welcome
     self.start = start
+    heartbeatMilliseconds = UInt64(welcome.heartbeatMilliseconds)
     refusal = nil
     wasWelcomed = true
     backoff.reset()
@@ -107,6 +108,8 @@ struct ConnectionMachine: Sendable {
   // MARK: Time
 
   private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.heartbeatMilliseconds ?? 1_000) + 1_000 }
+  /// The time between two heartbeats of the hub, or of the last one that was seen.
+  private(set) var heartbeatMilliseconds: UInt64 = 1_000
   private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
 
   /// When `tick` is due.
@@ -150,12 +153,15 @@ struct HeartbeatMonitor: Sendable {
   private(set) var last: UInt64 = 0
   /// When it arrived; before the first one, when the hub welcomed this session.
   private(set) var lastAt: UInt64 = 0
+  /// The same; nil: this session was never welcomed.
+  var heardAt: UInt64? { hasBegun ? lastAt : nil }
+  private var hasBegun = false
   /// How many have arrived since the session was made.
   private(set) var count: UInt64 = 0
   var owesAlive = false
   var owesAskHeads = false
 
-  mutating func begin(now: UInt64) { (last, lastAt) = (0, now) }
+  mutating func begin(now: UInt64) { (last, lastAt, hasBegun) = (0, now, true) }
 
   mutating func end() { last = 0 }
 

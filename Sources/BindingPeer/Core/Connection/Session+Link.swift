@@ -32,7 +32,9 @@ extension Session {
     topics.removeAll()
     reports.removeAll()
     barriers.disconnect()
+    history.disconnect()
     for index in models.indices { models[at: index].disconnect(heardAt: connection.lastReceivedAt) }
+    if keeping.choice != nil { keeping.isDue = true }
   }
 
   mutating func stop(_ reason: StopReason, _ effects: inout PeerEffects) {
@@ -41,6 +43,7 @@ extension Session {
     disconnect()
     connection.stop(reason, &effects)
     for id in barriers.removeAll() { effects.events.append(.awaited(id, .stopped(reason))) }
+    for id in history.removeAll() { effects.events.append(.past(id, .stopped(reason))) }
     endAll(as: .unknown("this peer has stopped"))
     // The writes end for this program, not for the outbox: the next run sends them. Under another's tag no run can.
     if reason != .notYours { context.outcomes.skipRecording() }
@@ -55,7 +58,7 @@ extension Session {
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
   /// the hub is not notified, so that it remembers this identity.
   package mutating func bye(now: UInt64, into effects: inout PeerEffects) {
-    if phase == .live, !context.journal.isKept || unconfirmed == 0 {
+    if phase == .live, !context.journal.isKept || unconfirmed == 0 && !hasDeferredOutcomes {
       // The hub forgets an identity immediately once all its outcomes are confirmed.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
       if !entries.isEmpty { sendAlive(entries, now: now, &effects) }
@@ -93,10 +96,13 @@ extension Session {
       for index in models.sortedIndices(where: { !$0.isEphemeral }) {
         models[at: index].forgetNumbers(&context, &effects)
       }
+      // A decided write whose outcome is not recorded would be sent again by the next run, to a hub without its number.
+      releaseDeferredOutcomes()
     }
     context.epoch = welcome.epoch
     numbering.hubNow = welcome.now
     for index in models.indices {
+      models[at: index].decideWhetherWitness(of: welcome.epoch, isRecovering: welcome.isRecovering)
       models[at: index].welcome(from: start, knows: welcome.knewIdentity, &context)
     }
     claimAgain(now: now)
@@ -116,15 +122,18 @@ extension Session {
     for index in models.sortedIndices(where: { !$0.isEphemeral }) {
       models[at: index].endAll(
         as: .unknown("the hub has another log than the one that the write was made for"), &context)
+      keepLast(of: models.keys[index], now: connection.lastReceivedAt)
       models[at: index].changeLog(from: old, to: new)
     }
+    releaseDeferredOutcomes()
   }
 
   // MARK: Time
 
   /// When `tick` is due.
   package var nextDeadline: UInt64 {
-    var deadline = min(connection.nextDeadline(context.options), barriers.nextDeadline)
+    var deadline = min(connection.nextDeadline(context.options), barriers.nextDeadline, history.nextDeadline)
+    if !expiringModels.isEmpty { deadline = min(deadline, nextExpiry) }
     guard phase == .live else { return deadline }
     for index in models.indices {
       if let since = models[at: index].join.waitingSince {
@@ -140,6 +149,7 @@ extension Session {
   /// Performs what is due at this time.
   package mutating func tick(now: UInt64, into effects: inout PeerEffects) {
     for id in barriers.expired(now: now) { effects.events.append(.awaited(id, .noAnswer)) }
+    for id in history.expired(now: now) { effects.events.append(.past(id, .noAnswer)) }
     if let reason = connection.tick(now: now, context.options, &effects) {
       return reopen(reason, now: now, &effects)
     }
@@ -172,10 +182,14 @@ extension Session {
   }
 
   /// Leaves a model whose writes all have their outcomes.
-  mutating func forget(_ id: String, _ effects: inout PeerEffects) {
+  mutating func forget(_ id: String, now: UInt64, _ effects: inout PeerEffects) {
+    keepLast(of: id, now: now)
     guard let model = models.removeValue(forKey: id) else { return }
     reports.remove(id)
+    expiringModels.remove(id)
+    undo.forget(id, model.undo)
     for barrier in barriers.removeAll(of: id) { effects.events.append(.awaited(barrier, .notJoined)) }
+    for asked in history.removeAll(of: id) { effects.events.append(.past(asked, .notJoined)) }
     numbering.leave(id, after: model.writes.lastNumber)
     guard let topic = model.join.topic else { return }
     topics[topic] = nil
@@ -183,7 +197,7 @@ extension Session {
     guard phase == .live else { return }
     // The hub keeps its decisions on this peer's writes until the peer confirms that it has their outcomes.
     if model.writes.lastNumber > 0, !isJournalLagging {
-      let (confirmed, applied) = (model.writes.lowestUnacknowledged - 1, model.replica.version)
+      let (confirmed, applied) = (model.lowestUnconfirmed - 1, model.replica.version)
       let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
       sendAlive([entry], now: connection.lastSentAt, &effects)
     }

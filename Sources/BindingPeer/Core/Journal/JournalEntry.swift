@@ -11,6 +11,10 @@ package enum JournalEntry: Sendable, Equatable {
   /// The hub is asked not to apply the write.
   case withdrawn(WriteID)
   case decided(WriteID, Decided)
+  /// A write that is not kept got this number.
+  case counted(model: String, last: ProposalNumber)
+  /// A step of undo, as `UndoBook` encodes it; an empty payload: it is gone.
+  case undo(model: String, step: UInt64, payload: [UInt8])
 
   /// How a write ended, as the outbox records it.
   package enum Decided: UInt8, Sendable, CaseIterable {

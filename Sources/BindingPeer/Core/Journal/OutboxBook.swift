@@ -2,7 +2,7 @@ package import BindingProtocol
 
 /// The bytes of an outbox file in memory, for a simulation.
 package struct OutboxBook: Sendable {
-  private var bytes: [UInt8] = OutboxLog.header
+  private var bytes: [UInt8] = OutboxLog.header(version: OutboxLog.version)
 
   /// An outbox without runs.
   package init() {}
@@ -27,6 +27,22 @@ package struct OutboxBook: Sendable {
   /// Records that a run has ended and its identity is no longer used.
   package mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }
 
+  /// Appends what a keep file lacks, with the outcomes of these runs.
+  package mutating func keep(_ batch: KeepBatch, _ entries: [(run: UInt32, entry: JournalEntry)]) {
+    for (log, model) in batch.dropped { add(OutboxRecord(run: 0, content: .dropped(log: log, model: model))) }
+    for record in batch.records { add(OutboxRecord(run: 0, content: .replica(record))) }
+    for (run, entry) in entries { add(OutboxRecord(run: run, content: .entry(entry))) }
+  }
+
+  /// The replicas in the file.
+  package var replicas: KeptReplicas { read?.replicas ?? KeptReplicas() }
+
+  /// Puts other replicas into the file, as another copy of it has them.
+  package mutating func replaceReplicas(by replicas: KeptReplicas) {
+    guard let content = read else { return }
+    bytes = content.compacted(with: replicas, format: OutboxLog.version)
+  }
+
   /// Truncates the file, as a crash in the middle of writing does.
   package mutating func cut(to count: Int) { bytes.removeLast(max(bytes.count - count, 0)) }
 
@@ -35,9 +51,12 @@ package struct OutboxBook: Sendable {
     guard var content = read else { return nil }
     _ = content.adoptUnproven()
     content.forgetFinished()
-    bytes = content.compacted
+    bytes = content.compacted(with: content.replicas, format: OutboxLog.version)
     return content.unfinished
   }
+
+  /// The steps of undo, by model and step.
+  package var undo: [String: [UInt64: [UInt8]]] { read?.undo.steps ?? [:] }
 
   private var read: OutboxContent? {
     bytes.withUnsafeBytes { bytes in try? OutboxLog.parse(bytes).content }

@@ -18,10 +18,16 @@ struct OutboxContent: Sendable, Equatable {
   }
   private var runs: [UInt32: Run] = [:]
   private(set) var lastRun: UInt32 = 0
-  /// Bytes of the writes without an outcome, which a compacted file keeps.
-  private(set) var liveBytes = 0
+  private(set) var replicas = KeptReplicas()
+  /// The steps of undo, which belong to no run.
+  private(set) var undo = KeptUndo()
+  /// Bytes of the writes without an outcome.
+  private var writeBytes = 0
 
-  var isEmpty: Bool { runs.isEmpty }
+  /// Bytes of what a compacted file keeps, without the runs themselves.
+  var liveBytes: Int { writeBytes + undo.bytes }
+
+  var isEmpty: Bool { runs.isEmpty && undo.isEmpty }
 
   /// Applies one record of this many bytes. Records of ended runs and decided writes change nothing.
   mutating func apply(_ record: OutboxRecord, bytes: Int) {
@@ -31,10 +37,14 @@ struct OutboxContent: Sendable, Equatable {
       runs[number] = Run(identity: identity)
       lastRun = max(lastRun, number)
     case .left:
-      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
-    case .counted(let model, let last):
+      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { writeBytes -= size }
+    case .counted(let model, let last), .entry(.counted(let model, let last)):
       runs[number]?.used(last, in: model)
+    case .replica(let record): replicas.apply(record)
+    case .dropped(let log, let model): replicas.drop(model, of: log)
+    case .synced: break
     case .entry(.welcomed(let log, let epoch)):
+      replicas.follow(log)
       runs[number]?.log = log
       runs[number]?.epoch = epoch
     case .entry(.written(let write)):
@@ -43,17 +53,18 @@ struct OutboxContent: Sendable, Equatable {
       let isSecondTry = runs[number]?.writes[write.id]?.isSecondTry ?? false
       runs[number]?.writes[write.id] = write
       runs[number]?.writes[write.id]?.isSecondTry = isSecondTry
-      liveBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
+      writeBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
     case .entry(.numbered(let id, let proposal, let conditions)):
       guard let model = runs[number]?.writes[id]?.model else { return }
       runs[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
       if proposal == 0 { runs[number]?.writes[id]?.isSecondTry = true }
       runs[number]?.writes[id]?.proposal.conditions = conditions
       runs[number]?.used(proposal, in: model)
+    case .entry(.undo(let model, let step, let payload)): undo.put(payload, model: model, step: step)
     case .entry(.withdrawn(let id)): runs[number]?.writes[id]?.isWithdrawn = true
     case .entry(.decided(let id, _)):
       runs[number]?.writes[id] = nil
-      liveBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
+      writeBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
     }
   }
 
@@ -91,10 +102,20 @@ struct OutboxContent: Sendable, Equatable {
   /// Forgets the runs without unacknowledged writes.
   mutating func forgetFinished() { runs = runs.filter { !$0.value.writes.isEmpty } }
 
+  /// Takes the replicas out: whoever writes them keeps them apart from the runs.
+  mutating func takeReplicas() -> KeptReplicas {
+    defer { replicas = KeptReplicas() }
+    return replicas
+  }
+
   /// The shortest file with the same content.
-  var compacted: [UInt8] {
+  var compacted: [UInt8] { compacted(with: replicas, format: replicas.isEmpty ? 1 : OutboxLog.version) }
+
+  /// The shortest file with the runs of this content and these replicas.
+  func compacted(with replicas: KeptReplicas, format: UInt32) -> [UInt8] {
     var writer = WireWriter()
-    writer.raw(OutboxLog.header)
+    writer.raw(OutboxLog.header(version: format))
+    replicas.append(to: &writer)
     for (number, run) in runs.sorted(by: { $0.key < $1.key }) {
       func add(_ content: OutboxRecord.Content) {
         OutboxLog.append(OutboxRecord(run: number, content: content), to: &writer)
@@ -112,6 +133,10 @@ struct OutboxContent: Sendable, Equatable {
         }
         if write.isWithdrawn { add(.entry(.withdrawn(write.id))) }
       }
+    }
+    for (model, step, payload) in undo.inOrder {
+      let entry = JournalEntry.undo(model: model, step: step, payload: payload)
+      OutboxLog.append(OutboxRecord(run: lastRun, content: .entry(entry)), to: &writer)
     }
     return writer.withUnsafeBytes { Array($0) }
   }

@@ -9,6 +9,12 @@ struct OutboxRecord: Sendable, Equatable {
     case counted(model: String, last: ProposalNumber)
     /// All writes are decided and reported: the identity is no longer used.
     case left
+    /// What has changed in a model's replica.
+    case replica(ReplicaRecord)
+    /// A replica is no longer kept.
+    case dropped(log: LogID, model: String)
+    /// All before this offset was on the disk when the record was written.
+    case synced(offset: UInt64)
   }
   var run: UInt32
   var content: Content
@@ -22,6 +28,18 @@ struct OutboxRecord: Sendable, Equatable {
     case decided
     case counted
     case left
+    case replica
+    case dropped
+    case synced
+    case undo = 32
+  }
+
+  /// The first format that has such records.
+  var format: UInt32 {
+    switch content {
+    case .replica, .dropped, .synced: 2
+    case .began, .entry, .counted, .left: 1
+    }
   }
 
   private var kind: Kind {
@@ -32,8 +50,12 @@ struct OutboxRecord: Sendable, Equatable {
     case .entry(.numbered): .numbered
     case .entry(.withdrawn): .withdrawn
     case .entry(.decided): .decided
-    case .counted: .counted
+    case .entry(.undo): .undo
+    case .counted, .entry(.counted): .counted
     case .left: .left
+    case .replica: .replica
+    case .dropped: .dropped
+    case .synced: .synced
     }
   }
 }
@@ -63,7 +85,14 @@ extension OutboxRecord: WireContent {
       content = .entry(.decided(id, how))
     case .counted: content = .counted(model: try reader.text8("model"), last: try reader.u32("number"))
     case .left: content = .left
-    case nil: throw reader.error("kind", "is \(kind), must be 1 to 8")
+    case .replica: content = .replica(try ReplicaRecord(from: &reader))
+    case .dropped: content = .dropped(log: try reader.u64("log"), model: try reader.text8("model"))
+    case .synced: content = .synced(offset: try reader.u64("offset"))
+    case .undo:
+      let (model, step) = (try reader.text8("model"), try reader.u64("step"))
+      let payload = Array(try reader.bytes(reader.remaining, "payload"))
+      content = .entry(.undo(model: model, step: step, payload: payload))
+    case nil: throw reader.error("kind", "is \(kind), must be 1 to 11, or 32")
     }
     try reader.end()
   }
@@ -87,12 +116,21 @@ extension OutboxRecord: WireContent {
       writer.count8(conditions.count)
       writer.elements(conditions)
     case .entry(.withdrawn(let id)): writer.u64(id.rawValue)
+    case .entry(.undo(let model, let step, let payload)):
+      writer.text8(model)
+      writer.u64(step)
+      writer.raw(payload)
     case .entry(.decided(let id, let how)):
       writer.u64(id.rawValue)
       writer.u8(how.rawValue)
-    case .counted(let model, let last):
+    case .counted(let model, let last), .entry(.counted(let model, let last)):
       writer.text8(model)
       writer.u32(last)
+    case .replica(let record): record.write(to: &writer)
+    case .dropped(let log, let model):
+      writer.u64(log)
+      writer.text8(model)
+    case .synced(let offset): writer.u64(offset)
     case .left: break
     }
   }

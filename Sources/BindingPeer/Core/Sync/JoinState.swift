@@ -25,12 +25,17 @@ struct JoinState: Sendable {
   var startsOver = false
   /// The heartbeat after which the last catch-up ended.
   private(set) var currentSince: UInt64 = 0
+  /// Whether a catch-up has ever ended.
+  private(set) var wasCurrent = false
   /// When the committed values were last known to be complete.
-  private(set) var staleSince: UInt64
+  private(set) var staleSince: Int64
   /// Left by the program; kept until all its writes have their outcomes.
   var isLeft = false
 
-  init(now: UInt64) { staleSince = now }
+  init(now: UInt64) { staleSince = Int64(clamping: now) }
+
+  /// The committed values are from a file, which may be older than the session's clock.
+  mutating func restore(staleSince: Int64) { self.staleSince = staleSince }
 
   var isCurrent: Bool { progress == .current }
   var isIdle: Bool { progress == .idle }
@@ -68,13 +73,14 @@ struct JoinState: Sendable {
   /// The catch-up is complete.
   mutating func becomeCurrent(after heartbeat: UInt64) {
     progress = .current
+    wasCurrent = true
     refusal = nil
     currentSince = heartbeat
   }
 
   /// The model must be asked for again; its values may be stale since `time`.
   mutating func lapse(at time: UInt64) {
-    if isCurrent { staleSince = time }
+    if isCurrent { staleSince = Int64(clamping: time) }
     progress = .idle
   }
 

@@ -25,7 +25,7 @@ extension ModelSnapshot {
     for index in model.replica.fields.indices {
       guard let field = self.index(of: model.replica.fields[index].name, at: index, in: fields) else { continue }
       committed[field] = model.replica.fields[index].value
-      shown[field] = model.replica.fields[index].value
+      shown[field] = model.base(at: index)
     }
     guard !model.writes.isEmpty else { return }
     for write in model.writes.overlaid {

@@ -13,7 +13,7 @@ extension ModelSync {
     return Join(
       request: request, model: id, epoch: join.startsOver ? 0 : replica.epoch,
       version: join.startsOver ? 0 : replica.version, namesKnown: UInt32(replica.namesKnown),
-      unacknowledged: isJournalLagging ? 1 : writes.lowestUnacknowledged)
+      unacknowledged: isJournalLagging ? 1 : lowestUnconfirmed)
   }
 
   /// The hub assigns a topic.
@@ -52,6 +52,7 @@ extension ModelSync {
       update.record(.snapshot)
     }
     if replica.epoch != joined.epoch {
+      keeping.forgetMarks()
       touch(writes.unhide())
       if !writes.isEmpty { update.record(.snapshot) }
     }
@@ -100,7 +101,10 @@ extension ModelSync {
         _ = replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherEpoch { touch(writes.unhide()) }
+    if isOtherEpoch {
+      keeping.forgetMarks()
+      touch(writes.unhide())
+    }
     var named = [Bool](repeating: false, count: isSnapshot ? replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
@@ -109,6 +113,11 @@ extension ModelSync {
         let origin = chunk.origins[Int(entry.origin)]
         recordNumber(entry.number, of: origin.tag, at: entry.version, last.epoch, &context)
         guard isSnapshot || entry.version > from else { continue }
+        if undo != nil, !isSnapshot, entry.version == from + 1 {
+          recordCommit(
+            entry.number, of: origin.tag, to: entry.value, at: field, .init(epoch: last.epoch, version: entry.version),
+            context)
+        }
         replica.commit(
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
       }
@@ -123,8 +132,11 @@ extension ModelSync {
   /// Ends a join: the committed values have this version and hold this peer's writes up to `lastDecided`.
   private mutating func reach(_ version: Version, epoch: Epoch, lastDecided: ProposalNumber) {
     // What was acknowledged in an earlier epoch is in this state or was lost with that epoch: it leaves the overlay.
-    let reached: Version = epoch == replica.epoch ? version : .max
+    let isOtherEpoch = epoch != replica.epoch
+    let reached: Version = isOtherEpoch ? .max : version
     replica.reach(version, epoch: epoch)
+    undo?.fold(into: replica)
+    if isOtherEpoch { undo?.rebase(onto: replica) }
     join.startsOver = false
     touch(writes.hide(upTo: lastDecided))
     drop(reached: reached)
@@ -135,6 +147,7 @@ extension ModelSync {
     after heartbeat: UInt64, now: UInt64, _ context: inout SessionContext, _ effects: inout PeerEffects
   ) {
     join.becomeCurrent(after: heartbeat)
+    keeping.becomeCurrent()
     update.record(.outcome)
     if claims.mayBeAnew {
       claims.mayBeAnew = false
@@ -186,16 +199,23 @@ extension ModelSync {
       context.counters.repeats += 1
       return
     }
+    let isRecorded = undo != nil && (isOwn || context.previousTags.contains(origin.tag))
     var listed: [FieldChange] = []
     var changes = cursor.changes
     while try changes.next() {
       guard let field = replica.index(ofID: changes.field) else { continue }
       let value = changes.value.map { FieldValue(bytes: Array($0)) }
+      if isRecorded {
+        recordCommit(
+          cursor.number, of: origin.tag, to: value, at: field, .init(epoch: cursor.epoch, version: cursor.version),
+          context)
+      }
       replica.commit(
         value, at: field, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
       listed.append(FieldChange(field: replica.fields[field].name, value: value))
     }
     replica.reach(cursor.version, epoch: cursor.epoch)
+    if isRecorded { finishCommit(cursor.number, of: origin.tag, context) }
     context.counters.commitsApplied += 1
     if !isOwn { update.commit(hops: cursor.hops) }
     update.append(
@@ -231,7 +251,7 @@ extension ModelSync {
   mutating func recordNumber(
     _ number: ProposalNumber, of tag: Tag, at version: Version, _ epoch: Epoch, _ context: inout SessionContext
   ) {
-    replica.seen.record(tag, number)
+    replica.see(tag, number)
     if tag == context.identity.tag {
       if let id = writes.id(of: number), writes.isUnacknowledged(id) {
         settle(id, as: .committed(epoch: epoch, version: version), &context)
@@ -240,7 +260,10 @@ extension ModelSync {
       touch(writes.hide(upTo: number))
     }
     // The outcomes of an earlier run's writes come from the session that sends them.
-    if context.previousTags.contains(tag) { touch(writes.hide(carriedBy: tag, upTo: number)) }
+    if context.previousTags.contains(tag) {
+      keeping.raise(tag, to: number)
+      touch(writes.hide(carriedBy: tag, upTo: number))
+    }
   }
 
   /// Removes the committed writes that the replica has reached; `.max` removes them all.

@@ -17,6 +17,10 @@ struct ModelSync: Sendable {
   var claims = Claims()
   var update = UpdateBuilder()
   var divergence = DivergenceRepair()
+  var expiring = ExpiringFields()
+  var keeping = ReplicaKeeping()
+  /// The steps that can be undone; nil: the program has not asked for undo, and nothing is recorded.
+  var undo: UndoBook?
   /// Replicas of other logs that this peer followed, never sent; it resumes from them if their hub returns.
   private var otherLogs: [LogID: Replica] = [:]
   /// The confirmed number and applied version that the last `alive` reported.
@@ -39,7 +43,7 @@ struct ModelSync: Sendable {
 
   /// The value that the replica's field at an index shows.
   func shown(at index: Int) -> FieldValue? {
-    writes.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
+    writes.shown(replica.fields[index].name, over: base(at: index), at: replica.fields[index].version)
   }
 
   /// Everything that shows, as one update with the cause `snapshot`; nil while there is nothing to show.
@@ -67,7 +71,7 @@ struct ModelSync: Sendable {
       shown: shown(at: index), committed: field.value, epoch: replica.epoch,
       // A field without a value is known to have none as of the replica's version.
       version: field.value == nil ? replica.version : field.version, origin: field.origin, time: field.time,
-      isPending: writes.isPending(name))
+      isPending: writes.isPending(name), isExpired: expiring.stale[name] != nil)
   }
 
   /// Whether the replica holds this version of this epoch, or a later one.
@@ -113,7 +117,7 @@ struct ModelSync: Sendable {
   /// until the peer confirms that it has their outcomes.
   mutating func takeAlive() -> AliveEntry? {
     guard let topic = join.topic, join.isCurrent else { return nil }
-    let entry = AliveEntry(topic: topic, confirmed: writes.lowestUnacknowledged - 1, applied: replica.version)
+    let entry = AliveEntry(topic: topic, confirmed: lowestUnconfirmed - 1, applied: replica.version)
     guard entry.confirmed != reported.confirmed || entry.applied != reported.applied else { return nil }
     reported = (entry.confirmed, entry.applied)
     return entry
@@ -170,23 +174,33 @@ struct ModelSync: Sendable {
       release(write)
       update.record(.outcome)
     }
+    undo?.removeAll()
     guard replica.version > 0 else { return }
     catchup.removeAll()
     replica.become(Replica())
+    keeping.becomeCurrent()
     join.startsOver = false
     update.record(.detached)
   }
 
   /// The hub has another log: sets the replica aside and restores what is known of the other log.
   mutating func changeLog(from old: LogID, to new: LogID) {
+    undo?.belong(to: new)
     if replica.version > 0 {
       // Few hubs take turns at one address: four replicas aside are enough.
       if otherLogs.count >= 4, let least = otherLogs.keys.min() { otherLogs[least] = nil }
       otherLogs[old] = replica
     }
-    replica.become(otherLogs.removeValue(forKey: new) ?? Replica())
+    let known = otherLogs.removeValue(forKey: new)
+    replica.become(known ?? Replica())
+    keeping.changeLog(isKnown: known != nil)
     join.startsOver = false
     update.record(.detached)
+  }
+
+  /// The keep file has replicas of other logs.
+  mutating func restore(_ others: [LogID: KeptReplica]) {
+    for (log, kept) in others { otherLogs[log] = Replica(kept) }
   }
 }
 

@@ -31,6 +31,8 @@ package enum UpdateCause: Sendable, Hashable {
   case snapshot
   case delta(from: Version)
   case commits
+  /// Fields that expire show their default because nothing was heard of the hub, or again what is committed.
+  case expired
   /// A write got its outcome.
   case outcome
   /// A write of this peer was added to the overlay.
@@ -111,4 +113,6 @@ package struct FieldRecord: Sendable, Hashable {
   package var time: UInt64
   /// Whether a pending write of this peer overlays the field.
   package var isPending: Bool
+  /// Whether the field shows its default because nothing was heard of the hub for its time limit.
+  package var isExpired = false
 }

@@ -17,6 +17,7 @@ struct Replica: Sendable {
     var digest: UInt64 = 0
     var isDigestStale = false
     var isTouched = false
+    var isUnkept = false
 
     mutating func commit(
       _ value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
@@ -41,6 +42,16 @@ struct Replica: Sendable {
   private var stale: [Int] = []
   /// Fields whose committed value or overlay has changed since the last update.
   private var touched: [Int] = []
+  /// Whether the changed fields are gathered for a keep file, and those since the last record in it.
+  var keepsChanges = false
+  private var unkept: [Int] = []
+  private var unkeptSeen = SeenNumbers()
+
+  /// The index of the field that holds the description; nil: it is unknown.
+  private(set) var descriptionIndex: Int?
+
+  /// Whether the description has changed since the last update.
+  var isDescriptionTouched: Bool { descriptionIndex.map { fields[$0].isTouched } ?? false }
 
   /// The number of field ids that are known.
   var namesKnown: Int { indexByID.count }
@@ -61,6 +72,7 @@ struct Replica: Sendable {
     var name = name
     let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
     indexByName[name] = fields.count
+    if name == Names.description { descriptionIndex = fields.count }
     fields.append(Field(name: name, digestState: state))
     return fields.count - 1
   }
@@ -138,6 +150,10 @@ struct Replica: Sendable {
   ) {
     fields[index].commit(value, version: version, origin: origin, number: number, time: time)
     touch(index)
+    if keepsChanges, !fields[index].isUnkept {
+      fields[index].isUnkept = true
+      unkept.append(index)
+    }
     guard !fields[index].isDigestStale else { return }
     fields[index].isDigestStale = true
     stale.append(index)
@@ -146,6 +162,34 @@ struct Replica: Sendable {
   mutating func reach(_ version: Version, epoch: Epoch) {
     self.version = version
     self.epoch = epoch
+  }
+
+  /// A commit of this writer was seen, with this number.
+  mutating func see(_ tag: Tag, _ number: ProposalNumber) {
+    seen.record(tag, number)
+    if keepsChanges { unkeptSeen.record(tag, number) }
+  }
+
+  /// The numbers seen since the last call, or the latest of all.
+  mutating func takeUnkeptSeen(all: Bool) -> [SeenNumber] {
+    defer { unkeptSeen = SeenNumbers() }
+    return all ? seen.latest() : unkeptSeen.latest()
+  }
+
+  /// Whether fields have changed that the keep file lacks.
+  var hasUnkept: Bool { !unkept.isEmpty }
+
+  /// The fields that have changed since the last call, or all that were ever written.
+  mutating func takeUnkept(all: Bool) -> [CommittedField] {
+    let indices = all ? fields.indices.filter { fields[$0].version > 0 } : unkept
+    for index in unkept { fields[index].isUnkept = false }
+    unkept.removeAll(keepingCapacity: true)
+    return indices.map { index in
+      let field = fields[index]
+      return CommittedField(
+        name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,
+        time: field.time)
+    }
   }
 
   /// Removes the values that a snapshot does not name.

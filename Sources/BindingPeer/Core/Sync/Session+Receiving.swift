@@ -64,6 +64,7 @@ extension Session {
     case .awaited(let awaited):
       guard awaited.session == connection.sessionID, let id = barriers.answered(awaited.request) else { return }
       effects.events.append(.awaited(id, BarrierEnd(awaited)))
+    case .past(let page): handle(page, &effects)
     case .ask(let ask): if let id = topics[topic] { reports.ask(for: ask.version, of: id) }
     case .welcome, .error, .commits, .statusReport: break
     }
@@ -190,7 +191,8 @@ extension Session {
 
   /// Sends the committed values, as they were in the old epoch, to a hub that lacks them.
   private mutating func offer(_ ask: AskOffer, now: UInt64, _ effects: inout PeerEffects) {
-    guard let index = index(of: ask.topic), ask.session == connection.sessionID else { return }
+    guard let index = index(of: ask.topic), ask.session == connection.sessionID, models[at: index].mayOffer
+    else { return }
     let offers = models[at: index].replica.offers(
       answering: ask, withNumbers: connection.hubCan(Capability.recovery), limit: limits.chunkBytes)
     for offer in offers { send(.offer(offer), now: now, &effects) }

@@ -1,12 +1,14 @@
 import BindingProtocol
 
-/// The synchronization state of a field. Times are milliseconds on the session's clock.
+/// The synchronization state of a field. Times are milliseconds on the session's clock, negative before it began.
 struct FieldSyncState: Sendable {
   /// The version at which the committed value was set; for a field without one, the version up to which that is
   /// known.
   var version: Version = 0
   /// When the committed values became possibly stale; nil while they are complete and the link is up.
-  var staleSince: UInt64?
+  var staleSince: Int64?
+  /// Since when the default shows because nothing was heard of the hub; nil: it does not.
+  var expiredSince: UInt64?
   /// When the oldest write that overlays the field was made; nil if none does.
   var pendingSince: UInt64?
   var isInFlight = false
@@ -15,10 +17,11 @@ struct FieldSyncState: Sendable {
 
   init() {}
 
-  init(of field: String, in model: ModelSync?, staleSince: UInt64?) {
+  init(of field: String, in model: ModelSync?, staleSince: Int64?) {
     self.staleSince = staleSince
     guard let model else { return }
     version = model.record(of: field)?.version ?? 0
+    if !model.expiring.isEmpty { expiredSince = model.expiring.stale[field] }
     for write in model.writes.writes(over: field) where !write.isHidden {
       pendingSince = min(pendingSince ?? .max, write.writtenAt)
       if write.number != nil { isInFlight = true }
@@ -27,10 +30,10 @@ struct FieldSyncState: Sendable {
   }
 }
 
-/// The synchronization state of a model. Times are milliseconds on the session's clock.
+/// The synchronization state of a model. Times are milliseconds on the session's clock, negative before it began.
 struct ModelSyncState: Sendable {
   var version: Version = 0
-  var staleSince: UInt64?
+  var staleSince: Int64?
   var pendingSince: UInt64?
   var unconfirmed = 0
   var inFlight = 0
@@ -41,7 +44,7 @@ struct ModelSyncState: Sendable {
 
   init() {}
 
-  init(of model: ModelSync?, staleSince: UInt64?) {
+  init(of model: ModelSync?, staleSince: Int64?) {
     self.staleSince = staleSince
     guard let model else { return }
     version = model.replica.version

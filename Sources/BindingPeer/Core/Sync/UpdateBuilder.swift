@@ -38,7 +38,7 @@ struct UpdateBuilder: Sendable {
     let update = ModelUpdate(
       model: model, cause: cause, changes: fields.changes, confirmed: fields.confirmed, covered: fields.covered,
       epoch: epoch, version: version, commits: commits, coalesced: coalesced,
-      proposalHops: max(localHops, cause == .local || cause == .outcome ? 0 : hops &+ 1))
+      proposalHops: max(localHops, cause.isOwn ? 0 : hops &+ 1))
     self.cause = nil
     commits.removeAll()
     (coalesced, hops, localHops) = (0, 0, 0)
@@ -53,8 +53,12 @@ extension UpdateCause {
     case .snapshot: 1
     case .delta: 2
     case .commits: 3
-    case .outcome: 4
-    case .local: 5
+    case .expired: 4
+    case .outcome: 5
+    case .local: 6
     }
   }
+
+  /// Whether it came from no other peer.
+  fileprivate var isOwn: Bool { self == .local || self == .outcome || self == .expired }
 }

@@ -27,7 +27,7 @@ struct ConflictResolver {
     for ((field, rule), isFirst) in zip(write.ruledFields, isFirst) {
       // It was written over a write of ours that is still pending: wait for that one's outcome.
       guard isFirst else { return .wait }
-      guard let mine = write.value(of: field) else { continue }
+      guard rule != .restore, let mine = write.value(of: field) else { continue }
       let known = replica.field(field)
       let (value, version) = (known?.value, known?.version ?? 0)
       let seen = write.seen[field]
@@ -39,6 +39,7 @@ struct ConflictResolver {
           if let merged = FieldValue.mergedText(base: seen?.base, first: value, second: mine) {
             write.replace(field, by: merged)
           }
+        case .restore: break
         case .asked: return ask(MergeQuestion(field: field, base: seen?.base, mine: mine, theirs: value), of: &write)
         }
       }

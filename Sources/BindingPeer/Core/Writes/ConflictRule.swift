@@ -8,6 +8,9 @@ package enum ConflictRule: Sendable, Hashable {
   case text
   /// The program is asked for a value that replaces both: `PeerQuestion.merge`, answered by `Session.merged`.
   case asked
+  /// Takes back a step of this peer: its value and condition are found when it is sent (`UndoBook.finalize`). If
+  /// another write changed the field, it ends as a conflict.
+  case restore
 }
 
 /// A conflict rule with the value that the writer saw.

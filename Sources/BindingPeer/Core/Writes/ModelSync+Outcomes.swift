@@ -63,11 +63,12 @@ extension ModelSync {
     update.record(.outcome)
   }
 
-  /// Whether a merge of the write would still change the committed value.
+  /// Whether a merge of the write would still change the committed value. A description is not kept: another one may
+  /// have replaced it since, and no commit need follow.
   private func lacksMerge(_ id: WriteID) -> Bool {
     guard let write = writes[id], !write.isHidden else { return false }
     return write.overlay.contains { operation in
-      guard let operand = operation.value else { return false }
+      guard let operand = operation.value, operation.verb != .describe else { return false }
       let committed = replica.field(operation.field)?.value
       return Merge.apply(operation.verb, operand: operand, to: committed).map { $0 != committed } ?? false
     }
@@ -77,7 +78,10 @@ extension ModelSync {
 
   /// Records the outcome of a write that is still in the outbox.
   mutating func settle(_ write: WriteID, as outcome: Outcome, _ context: inout SessionContext) {
-    context.outcomes.settle(write, in: id, as: outcome)
+    let deferred = context.defersOutcomes && (keeping.isOn || context.isResumed) ? writes.number(of: write) : nil
+    if let deferred { keeping.deferOutcome(of: deferred) }
+    context.outcomes.settle(write, in: id, as: outcome, deferred: deferred)
+    undo?.settle(write, as: outcome, over: replica)
     guard isEphemeral, let pending = writes[write] else { return }
     claims.settle(pending, as: outcome, by: context.identity.tag, replica, writes)
   }
@@ -109,10 +113,14 @@ extension ModelSync {
   /// (R6).
   mutating func endCarried(_ write: WriteID, as outcome: Outcome) {
     guard writes[write] != nil else { return }
+    undo?.settle(write, as: outcome, over: replica)
     // What was committed in an earlier epoch is in the present state, or was lost with that epoch.
     if case .committed(let epoch, let version) = outcome, epoch >= replica.epoch, !holds(version, epoch) {
       writes.decide(write, at: version)
     } else {
+      if case .committed = outcome, let carried = writes[write]?.carried, let number = carried.number {
+        keeping.raise(carried.tag, to: number)
+      }
       release(write)
     }
     update.record(.outcome)
@@ -165,7 +173,7 @@ extension ModelSync {
       if !isOver, pending.isRepeatable {
         tryAgain(write, if: [])
         // A later run, which has no rules, sends a ruled write only on condition of what its writer saw.
-        if keeps(context), let kept = writes[write]?.kept(in: id) {
+        if keeps(context), pending.sending.limit == nil, let kept = writes[write]?.kept(in: id) {
           effects.journal.append(.numbered(write, 0, conditions: kept.proposal.conditions))
         }
       } else if !isOver, pending.proposal.isPlainSet,
@@ -213,6 +221,8 @@ extension ModelSync {
     guard let pending = writes[write], let rule = pending.rules[conflict.field], rule != .compareAndSet,
       !pending.sending.isVoid
     else { return false }
+    // A condition of an earlier epoch says nothing about the field: the step may be kept over the change of epoch.
+    if rule == .restore, !pending.proposal.conditions.contains(where: { $0.epoch != epoch }) { return false }
     // Texts merge without asking: a limit would lose what a slow writer typed beside fast ones.
     guard rule == .text || pending.merging.attempts < context.options.maxMergeAttempts else { return false }
     context.counters.merged += 1
@@ -225,7 +235,9 @@ extension ModelSync {
       $0.isHidden = false
     }
     // A later run has no rules: it sends the write only on condition of what its writer saw.
-    if keeps(context), let kept = writes[write]?.kept(in: id) { effects.journal.append(.written(kept)) }
+    if keeps(context), pending.sending.limit == nil, let kept = writes[write]?.kept(in: id) {
+      effects.journal.append(.written(kept))
+    }
     return true
   }
 }

@@ -6,7 +6,9 @@ extension ModelSync {
 
   /// The pending writes that this proposal supersedes.
   mutating func superseded(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
-    writes.replaced(by: proposal, rules: rules).compactMap { writes[$0] }
+    // A write that takes back a step is a step of its own.
+    if !rules.isEmpty, rules.values.contains(.restore) { return [] }
+    return writes.replaced(by: proposal, rules: rules).compactMap { writes[$0] }
   }
 
   /// Overlays the model with a proposal.
@@ -15,12 +17,16 @@ extension ModelSync {
     _ pending: consuming Pending, _ rules: [String: RuledWrite], superseding superseded: [Pending],
     _ context: SessionContext, _ effects: inout PeerEffects
   ) {
-    for (field, ruled) in rules {
+    for (field, ruled) in rules where ruled.rule != .restore {
       pending.stand(
         field, on: ruled, inPlaceOf: superseded, over: superseded.isEmpty ? nil : shown(field),
         isOwn: writes.isPending(field))
     }
-    if keeps(context) { effects.journal.append(.written(pending.kept(in: id))) }
+    if let limit = pending.sending.limit {
+      expiring.lapses.add(pending.id, at: pending.writtenAt + limit, among: writes)
+    } else {
+      if keeps(context) { effects.journal.append(.written(pending.kept(in: id))) }
+    }
     let hops = pending.proposal.hops
     addToOverlay(pending)
     update.record(.local)
@@ -88,6 +94,9 @@ extension ModelSync {
         ? resolver.prepareRuled(&$0, isFirst: isFirst)
         : isResumed ? resolver.prepareResumed(&$0, now: now) : resolver.prepareWaited(&$0, now: now)
     }
+    if isRuled, case .send = decision, undo != nil {
+      decision = finalizeRestoring(write, resolver, &context)
+    }
     switch decision {
     case .send:
       if isRuled { recordRewritten(write, context, &effects) }
@@ -104,7 +113,8 @@ extension ModelSync {
 
   /// Assigns the next number to the write, and has it recorded before the write leaves (R3).
   mutating func number(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
-    _ = writes.number(write, in: context.epoch ?? 0)
+    let number = writes.number(write, in: context.epoch ?? 0)
+    undo?.number(write, number)
     if let hidden = writes.overlayIfHidden(write) {
       touch(hidden)
       update.record(.outcome)
@@ -136,7 +146,7 @@ extension ModelSync {
     let (proposal, isVoid) = (writes.pending[at: index].proposal, writes.pending[at: index].sending.isVoid)
     let isEarlier = epoch.map { $0 != writes.pending[at: index].sending.epoch } ?? false
     batch?.begin(
-      topic, number, confirmed: writes.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
+      topic, number, confirmed: lowestUnconfirmed - 1, isVoid: isVoid, isEarlier: isEarlier,
       hops: proposal.hops, metadata: proposal.metadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))
@@ -185,12 +195,18 @@ extension ModelSync {
 
   func recordNumber(of write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
     guard keeps(context), let pending = writes[write] else { return }
+    if pending.sending.limit != nil, let number = pending.number {
+      // The write is hardly ever kept, but a later run must not use its number for another one.
+      effects.journal.append(.counted(model: id, last: number))
+    }
     effects.journal.append(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions))
   }
 
   /// The outbox must hold what is sent.
   private mutating func recordRewritten(_ write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects) {
-    guard keeps(context), let sent = writes[write], sent.merging.isRewritten || sent.merging.attempts > 0 else {
+    guard keeps(context), let sent = writes[write], sent.sending.limit == nil,
+      sent.merging.isRewritten || sent.merging.attempts > 0
+    else {
       return
     }
     effects.journal.append(.written(sent.kept(in: id)))

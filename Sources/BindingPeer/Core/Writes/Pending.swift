@@ -44,6 +44,11 @@ struct Pending: Sendable {
     var isVoid = false
     /// The result of its first sending is unknown; it is resent on condition of what its writer saw.
     var isSecondTry = false
+    /// How long it may wait for its outcome, because one of its fields expires; nil: for ever. An outbox does not keep
+    /// such a write.
+    var limit: UInt64?
+    /// It has waited that long after it was sent: the hub is asked not to apply it, and it overlays nothing any more.
+    var hasLapsed = false
   }
 
   /// How often a write with rules was merged with what others committed.

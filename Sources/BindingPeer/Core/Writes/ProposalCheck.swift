@@ -52,8 +52,8 @@ extension FieldOperation {
   fileprivate func checkValue(within limits: Limits) throws(WriteError) {
     guard verb.takesValue == (value != nil) else { throw .valueMismatch(field: field, verb) }
     guard let value else { return }
-    guard value.bytes.count <= limits.maxValueBytes else {
-      throw .valueTooLarge(field: field, bytes: value.bytes.count, limit: limits.maxValueBytes)
+    guard value.bytes.count <= limits.maxBytes(of: field) else {
+      throw .valueTooLarge(field: field, bytes: value.bytes.count, limit: limits.maxBytes(of: field))
     }
     guard value.isValid else { throw .notJSON(field: field, problem: value.fault ?? "not JSON") }
     switch verb {
@@ -62,6 +62,10 @@ extension FieldOperation {
       let problem = Merge.violation(verb, operand: value, to: nil)
       throw verb == .union
         ? .notAList(field: field, problem: problem) : .notANumber(field: field, problem: problem)
+    case .describe:
+      guard Merge.apply(verb, operand: value, to: nil) != nil else {
+        throw .notJSON(field: field, problem: Merge.violation(verb, operand: value, to: nil))
+      }
     case .set, .delete, .setIfAbsent, .clear: return
     }
   }

@@ -5,8 +5,8 @@ extension Session {
   /// Overlays the model with a proposal immediately; the proposal is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   package mutating func write(
-    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
-    now: UInt64, into effects: inout PeerEffects
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:],
+    as role: UndoRole = .step(edit: 0), to id: String, now: UInt64, into effects: inout PeerEffects
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
@@ -23,18 +23,21 @@ extension Session {
     for earlier in superseded {
       context.outcomes.settle(earlier.id, in: id, as: .superseded)
       models[at: index].release(earlier.id)
+      models[at: index].supersede(earlier.id)
     }
     let write = nextWrite()
     var made = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     made.rules = plainRules
     made.offline = offline
+    if !models[at: index].expiring.isEmpty { made.sending.limit = models[at: index].expiring.limit(of: made.overlay) }
+    if models[at: index].undo != nil { models[at: index].record(made, rules, as: role, now: now) }
     models[at: index].write(made, rules, superseding: superseded, context, &effects)
     return write
   }
 
   private mutating func nextWrite() -> WriteID {
-    lastWrite += 1
-    return WriteID(rawValue: lastWrite)
+    last.write += 1
+    return WriteID(rawValue: last.write)
   }
 
   /// Withdraws a write. One never sent ends as expired; for one already sent, the hub is asked not to apply it.
@@ -125,8 +128,10 @@ extension Session {
 
   /// Emits what has changed, one update per model, and sends what can be sent.
   package mutating func finishDrain(now: UInt64, into effects: inout PeerEffects) {
-    emit(&effects)
+    if !expiringModels.isEmpty { expire(now: now, &effects) }
+    emit(now: now, &effects)
     if !barriers.isEmpty { askBarriers(now: now, &effects) }
+    if !history.isEmpty { askHistory(now: now, &effects) }
     guard phase == .live else { return }
     if connection.heartbeats.owesAskHeads {
       connection.heartbeats.owesAskHeads = false
@@ -134,7 +139,7 @@ extension Session {
     }
     sendWrites(now: now, &effects)
     // A write that could not be sent as it was has ended there.
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes || context.hasFinalized { emit(now: now, &effects) }
     if !reports.isEmpty {
       for entries in reports.takeReached(by: &models).chunks(of: 1_000) { send(.report(entries), now: now, &effects) }
     }
@@ -142,41 +147,47 @@ extension Session {
       connection.heartbeats.owesAlive = false
       sendAlive(aliveEntries(), now: now, &effects)
     }
-    let left = models.sortedIndices { $0.join.isLeft && $0.writes.unacknowledged == 0 }
+    let left = models.sortedIndices { $0.join.isLeft && $0.isSettled }
     // To forget one moves another to its index.
-    for id in left.map({ models.keys[$0] }) { forget(id, &effects) }
+    for id in left.map({ models.keys[$0] }) { forget(id, now: now, &effects) }
   }
 
   /// Emits what the last write to a model has changed, and assigns its number if it can be sent now, so that no later
   /// write supersedes it. Sends nothing: the next `finishDrain` does.
-  /// - Returns: whether `finishDrain` may have something to send.
+  /// - Returns: whether `finishDrain` may have something to send, or `tick` something to do sooner than before.
   package mutating func finishWriting(to id: String, now: UInt64, into effects: inout PeerEffects) -> Bool {
-    emit(&effects)
+    emit(now: now, &effects)
     guard phase == .live, let index = models.index(of: id), models[at: index].maySend(now),
       let write = models[at: index].writes.lastUnnumbered
-    else { return phase == .live }
+    else { return phase == .live || !expiringModels.isEmpty }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &effects)
-    if context.outcomes.hasOutcomes { emit(&effects) }
+    if context.outcomes.hasOutcomes || context.hasFinalized { emit(now: now, &effects) }
     return true
   }
 
-  private mutating func emit(_ effects: inout PeerEffects) {
+  private mutating func emit(now: UInt64, _ effects: inout PeerEffects) {
     // In one drain few of the joined models change, mostly one: only those are sorted.
     if let first = models.indices.first(where: { models[at: $0].update.cause != nil }) {
       if models.indices.last(where: { models[at: $0].update.cause != nil }) == first {
-        emitUpdate(at: first, &effects)
+        emitUpdate(at: first, now: now, &effects)
       } else {
-        for index in models.sortedIndices(where: { $0.update.cause != nil }) { emitUpdate(at: index, &effects) }
+        for index in models.sortedIndices(where: { $0.update.cause != nil }) {
+          emitUpdate(at: index, now: now, &effects)
+        }
       }
     }
     context.recordHubAndOutcomes(&effects)
     context.outcomes.emit(&effects)
+    if !undo.recorded.isEmpty { emitUndo(&effects) }
+    context.hasFinalized = false
     pending.writes = models.indices.reduce(0) { $0 + models[at: $1].writes.count }
     pending.bytes = models.indices.reduce(0) { $0 + models[at: $1].writes.bytes }
   }
 
-  private mutating func emitUpdate(at index: Int, _ effects: inout PeerEffects) {
+  private mutating func emitUpdate(at index: Int, now: UInt64, _ effects: inout PeerEffects) {
+    if models[at: index].keeping.isOn { keeping.isDue = true }
+    if models[at: index].replica.isDescriptionTouched { learnLimits(at: index, now: now, &effects) }
     if let update = models[at: index].takeUpdate() { effects.updates.append(update) }
   }
 

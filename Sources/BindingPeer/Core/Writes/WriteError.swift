@@ -54,7 +54,8 @@ extension WriteError: CustomStringConvertible {
     case .notJSON(let field, let problem), .notANumber(let field, let problem), .notAList(let field, let problem):
       "\(field): \(problem)"
     case .valueTooLarge(let field, let bytes, let limit):
-      "\(field): the value has \(bytes) bytes; the hub allows \(limit) (maxValueBytes)"
+      "\(field): the value has \(bytes) bytes; the hub allows \(limit) "
+        + "(\(field == Names.description ? "maxDescriptionBytes" : "maxValueBytes"))"
     case .proposalTooLarge(let bytes, let limit):
       "the write has \(bytes) bytes; the hub allows \(limit) (maxProposalBytes): write fewer fields at once"
     case .tooManyFields(let count, let limit):

@@ -27,7 +27,7 @@ extension WriteQueue {
         case .set: value = pending[at: index].overlaid(value, field, operation.value, at: version)
         case .delete, .clear: value = nil
         case .setIfAbsent: value = value ?? operation.value
-        case .add, .max, .min, .union:
+        case .add, .max, .min, .union, .describe:
           if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
         }
       }

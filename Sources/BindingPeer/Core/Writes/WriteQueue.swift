@@ -23,7 +23,7 @@ struct WriteQueue: Sendable {
   private var lastNumbered = WriteID(rawValue: 0)
   /// The committed values hold what was decided of our numbers up to here. Only an outbox copy that lags behind its
   /// original still assigns such a number.
-  private var lastDecided: ProposalNumber = 0
+  private(set) var lastDecided: ProposalNumber = 0
   private(set) var bytes = 0
   /// No proposal is sent before this time: the hub has deferred one.
   var sendsFrom: UInt64 = 0
@@ -42,6 +42,8 @@ struct WriteQueue: Sendable {
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
+  /// Whether the commit of an acknowledged write has not arrived.
+  var awaitsCommits: Bool { !arriving.isEmpty }
   /// The number of this run's writes without an outcome.
   var unacknowledged: Int { unacknowledgedCount - carried.count }
   var inFlight: Int { byNumber.count }
@@ -216,7 +218,9 @@ struct WriteQueue: Sendable {
     lastDecided = 0
     var uncovered: [FieldOperation] = []
     for id in order {
-      guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged else {
+      guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged,
+        !pending[at: index].sending.hasLapsed
+      else {
         continue
       }
       update(id) { $0.isHidden = false }

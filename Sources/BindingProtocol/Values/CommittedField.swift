@@ -1,5 +1,3 @@
-package import BindingProtocol
-
 /// A field as its last commit left it.
 package struct CommittedField: Sendable, Hashable {
   /// The field's name.
@@ -25,18 +23,5 @@ package struct CommittedField: Sendable, Hashable {
     self.origin = origin
     self.number = number
     self.time = time
-  }
-}
-
-extension Replica {
-  /// The fields that were committed after a version, deleted ones included; after 0 all that have a value. A field that
-  /// a snapshot removed is not included: a snapshot does not say when.
-  func committed(after version: Version) -> [CommittedField] {
-    fields.compactMap { field in
-      guard field.version > version, version > 0 || field.value != nil else { return nil }
-      return CommittedField(
-        name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,
-        time: field.time)
-    }
   }
 }

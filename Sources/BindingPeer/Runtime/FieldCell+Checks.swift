@@ -1,0 +1,42 @@
+import BindingProtocol
+
+/// What the declaration allows this program to write.
+extension FieldCell {
+  /// The operation that writes `value`, checked against the declaration.
+  func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
+    let encoded = try codec.encode(value)
+    if let violation = violation(by: encoded, name: name) { throw violation }
+    return FieldOperation(verb, name, encoded)
+  }
+
+  /// Why a value is not assigned; nil if it fits.
+  func violation(by value: Value) -> FieldProblem? {
+    do {
+      let name = declaredName ?? "this field"
+      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
+    } catch {
+      return rejected(error.description)
+    }
+  }
+
+  private func rejected(_ reason: String) -> FieldProblem {
+    .rejected(reason, current: try? codec.encode(shownValue))
+  }
+
+  private func violation(by value: FieldValue, name: String) -> FieldError? {
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
+    // Words are made only for a value that does not fit.
+    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
+    return .doesNotFit(field: address(of: name), problem: problem)
+  }
+
+  private func address(of name: String) -> String {
+    attachment.map { "\(($0.model.stored ?? $0.model).id).\(name)" } ?? name
+  }
+
+  /// Refuses a write that builds on a value which this program cannot read.
+  func checkReadable(in model: SharedModel?, _ name: String) throws(FieldError) {
+    guard let value = model?.shown(name), codec.decode(value) == nil else { return }
+    throw .cannotShow(field: address(of: name), value: value)
+  }
+}
