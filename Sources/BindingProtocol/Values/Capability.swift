@@ -26,13 +26,16 @@ package enum Capability {
   package static let administering = "admin"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
+  /// Knows lists: the names of their elements and the verbs that change them (§6.5). Without it a peer is not served
+  /// models that have lists.
+  package static let lists = "lists"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-89e67655"
+  package static let draft = "draft-4fc7578d"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, keys, draft]
+  package static let all = [applied, ephemeral, recovery, rights, users, keys, lists, draft]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

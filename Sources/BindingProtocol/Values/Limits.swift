@@ -33,6 +33,9 @@ public struct Limits: Sendable, Hashable {
   /// How long a hub remembers every identity that had a session, milliseconds; 0: unspecified.
   public var identityMilliseconds = 0
 
+  /// Bytes of the id of a list's element.
+  public var maxElementIDBytes = 40
+
   /// Makes the default limits.
   public init() {}
 
@@ -42,6 +45,7 @@ public struct Limits: Sendable, Hashable {
     (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUnacknowledged),
     (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
     (15, \.routedQueueBytes), (16, \.identityMilliseconds),
+    (18, \.maxElementIDBytes),
   ]
 }
 

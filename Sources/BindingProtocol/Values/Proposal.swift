@@ -11,9 +11,18 @@ public enum Verb: UInt8, Sendable, CaseIterable {
   case min
   /// Appends to a list the elements that it does not have yet.
   case union
+  /// Puts an element into a list (protocol.md §6.5); the field is `LIST@ID`.
+  case insert
+  /// Moves an element of a list to another place.
+  case move
+  /// Replaces an element of a list where it stands.
+  case replace
 
   /// Whether the operation has a value; `delete` and `clear` have none.
   @inlinable public var takesValue: Bool { self != .delete && self != .clear }
+
+  /// Whether it changes an element of a list.
+  @inlinable package var isOfList: Bool { rawValue >= Verb.insert.rawValue && rawValue <= Verb.replace.rawValue }
 }
 
 /// One operation on one field, named.

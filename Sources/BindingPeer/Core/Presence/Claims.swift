@@ -39,7 +39,8 @@ struct Claims: Sendable {
       case .clear:
         clearedBy = max(clearedBy, number)
         fields = fields.filter { $0.value.number > number }
-      case .setIfAbsent, .add, .max, .min, .union: if !isKept { record(nil, in: operation.field, by: number) }
+      case .setIfAbsent, .add, .max, .min, .union, .insert, .move, .replace:
+        if !isKept { record(nil, in: operation.field, by: number) }
       }
     }
   }

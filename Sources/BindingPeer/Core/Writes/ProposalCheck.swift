@@ -44,7 +44,8 @@ extension Proposal {
 extension FieldOperation {
   fileprivate func checkName(within limits: Limits) throws(WriteError) {
     do throws(WireError) { try Names.checkField(field) } catch { throw .badName(error) }
-    guard field.utf8.count <= limits.maxFieldNameBytes else {
+    let listed = ListElements.parts(of: field)
+    guard (listed?.list.utf8.count ?? field.utf8.count) <= limits.maxFieldNameBytes else {
       throw .nameTooLong(field, limit: limits.maxFieldNameBytes)
     }
   }
@@ -62,7 +63,7 @@ extension FieldOperation {
       let problem = Merge.violation(verb, operand: value, to: nil)
       throw verb == .union
         ? .notAList(field: field, problem: problem) : .notANumber(field: field, problem: problem)
-    case .set, .delete, .setIfAbsent, .clear: return
+    case .set, .delete, .setIfAbsent, .clear, .insert, .move, .replace: return
     }
   }
 }

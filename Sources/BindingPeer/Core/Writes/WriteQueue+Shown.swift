@@ -29,6 +29,8 @@ extension WriteQueue {
         case .setIfAbsent: value = value ?? operation.value
         case .add, .max, .min, .union:
           if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
+        // The hub alone knows the place of an element.
+        case .insert, .move, .replace: break
         }
       }
     }
