@@ -131,7 +131,7 @@ import Testing
     bench.write(.insert("kept", "7"))
     for first in stride(from: 0, to: count, by: 50) {
       let ids = (0..<50).map { "f\(first + $0)" }
-      for operations in [ids.map { WireOperation.insert($0, before: "kept") }, ids.map { .remove($0) }] {
+      for operations in [ids.map { WireOperation.insert($0, before: "kept") }, ids.map { WireOperation.remove($0) }] {
         bench.write(operations)
         if bench.hub.machine.hasOpenSession(Speaker.ann.session) { continue }
         // The fields have new numbers.
