@@ -121,8 +121,9 @@ extension Sequencer {
   mutating func deleteList(_ head: FieldID, in model: ModelLog) -> Bool {
     let isRuled = model.isRuled(head) && model.rule(of: head)?.isList == true
     let isHead =
-      isRuled || model.fields.elementNames > 0
-      && model.presentValue(head).flatMap { ListElements.count(ofHead: $0) } != nil
+      isRuled
+      || model.fields.elementNames > 0
+        && model.presentValue(head).flatMap { ListElements.count(ofHead: $0) } != nil
     guard isHead else { return false }
     let list = model.fields[head].name
     let elements = model.order(of: list).entries.map(\.field)
