@@ -43,12 +43,15 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   case notShared(field: String)
   /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored model.
   case mixed(field: String)
+  /// The array cannot be written to the list.
+  case list(field: String, ListFault)
 
   public var description: String {
     switch self {
     case .doesNotFit(let field, let problem): "\(field): \(problem)"
     case .notEncodable(let field, let problem): "\(field) cannot be encoded as JSON: \(problem)"
     case .notShared(let field): "\(field) belongs to no shared model: share the model with Peer.share(_:id:) first"
+    case .list(let field, let fault): "\(field): \(fault)"
     case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside the change"
     }
   }

@@ -23,6 +23,7 @@ private struct Declaration: Sendable {
   private let description: FieldValue
   private let fields: ModelDescription
   private let defaults: [FieldOperation]
+  private let lists: [(name: String, elements: [FieldOperation])]
 
   init(_ cells: [(name: String, cell: any AnyFieldCell)]) {
     var described = ModelDescription()
@@ -33,6 +34,7 @@ private struct Declaration: Sendable {
         defaults.append(FieldOperation(.setIfAbsent, name, value))
       }
     }
+    lists = cells.map { ($0.name, $0.cell.defaultElements(in: $0.name)) }.filter { !$0.1.isEmpty }
     fields = described
     description = FieldValue(json: described.json)
     self.defaults = defaults
@@ -60,7 +62,18 @@ private struct Declaration: Sendable {
     }
     let missing = missing(in: model)
     if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
+    for (name, elements) in lists { propose(elements, of: name, to: model) }
     reportDifferences(in: model)
+  }
+
+  /// Inserts the default of a list that was never written. It is on condition of that, so it yields to another's.
+  private func propose(_ elements: [FieldOperation], of list: String, to model: SharedModel) {
+    let inForce = present(in: model)?.jsonIfValid.map(ModelDescription.init)
+    guard model.mayWrite(list), model.record(list)?.committed == nil, inForce?.fields[list]?.policy == "list" else {
+      return
+    }
+    let condition = Condition(field: list, epoch: model.version.epoch, version: 0)
+    _ = try? model.write(Proposal(operations: elements, conditions: [condition]))
   }
 
   /// The description that the hub has.

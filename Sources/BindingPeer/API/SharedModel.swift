@@ -160,7 +160,7 @@ extension SharedModel {
       state.stamp += 1
       return state.stamp
     }
-    let isPlain = policies.isEmpty && proposal.isPlainSet
+    let isPlain = policies.isEmpty && proposal.isPlainSet && !proposal.isOfList
     whenOverlaid(isPlain ? OverlaidFields(stamp: stamp) : present(proposal.operations.map(\.field)))
     return pending
   }
@@ -170,6 +170,7 @@ extension SharedModel {
     runtime.state.withLock { state in
       state.stamp += 1
       var shown = OverlaidFields(stamp: state.stamp)
+      shown.lists = state.session.shownLists(id, concernedBy: fields)
       for field in fields {
         shown.merged[field] = state.session.shown(id, field)
         if state.session.fieldRecord(id, field)?.isPending == true { shown.ours.insert(field) }
@@ -209,4 +210,6 @@ struct OverlaidFields: Sendable {
   var merged: [String: FieldValue] = [:]
   /// Fields that show a write of this peer without an outcome.
   var ours: Set<String> = []
+  /// The lists that they are, or belong to, by name.
+  var lists: [String: ShownList] = [:]
 }

@@ -16,6 +16,12 @@ protocol AnyFieldCell: AnyObject, Sendable {
   /// Records that a write of this field was refused, with the committed value. The next value later than `stamp`
   /// clears it; the value to which the field fell back does not.
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64)
+  /// Records that a write of an element of a list was refused.
+  func reject(_ reason: String, element id: String, stamp: UInt64)
+  /// Why the field cannot be shared as it is declared; nil if it can.
+  var misdeclaration: String? { get }
+  /// The operations that insert the default of a list.
+  func defaultElements(in name: String) -> [FieldOperation]
   /// Connects the cell to a field of a shared model. Returns false if it is connected already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Accepts the shown value (nil: the field has none, the default shows). Stamps order changes: an update older than
@@ -59,6 +65,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   nonisolated(unsafe) private var good: Value
   /// The values that the declaration allows, computed once.
   let rule: FieldRule
+  /// The elements, of a field with the policy `list`.
+  let list: (any FieldList<Value>)?
 
   init(
     declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
@@ -70,6 +78,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     self.codec = codec
     var described = description
     if case .set(nil) = policy.strategy {} else { described.policy = policy.name }
+    list = if case .list(let make) = policy.strategy { make(declared) } else { nil }
+    if list != nil { described.describeElements() }
     self.description = described
     published = Observable(declared)
     shown = declared
@@ -77,7 +87,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     rule = described.rule
   }
 
-  var encodedDefault: FieldValue? { try? codec.encode(declared) }
+  var encodedDefault: FieldValue? { list == nil ? try? codec.encode(declared) : nil }
 
   /// The model that this field belongs to, and its name there; nil until it is shared.
   var attachment: (model: SharedModel, name: String)? { state.withLock { $0.attachment } }
@@ -102,9 +112,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// A plain assignment: overlaid immediately, sent when it can be.
   /// - Parameter refused: called on the model's lane with the reason if the write is not applied in the end.
-  func assign(_ value: Value, onRefusal refused: LateRefusals.Observer? = nil) {
+  /// - Parameter base: of a list: what the value was made from; nil: what shows now.
+  func assign(_ value: Value, over base: ListBase<Value>? = nil, onRefusal refused: LateRefusals.Observer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
-      draft.record(value, for: self)
+      draft.record(value, for: self, over: base)
       return
     }
     let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
@@ -113,6 +124,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       if let violation = violation(by: value) {
         record(violation)
       } else {
+        list?.hold(value)
         show(value)
         record(nil)
         publish(after: nil)
@@ -120,6 +132,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return
     }
     do {
+      if let list {
+        let write = try writeList(list, value, from: base ?? list.base)
+        if let refused { write?.whenRefused(on: attachment.model.lane, writing: nil, refused) }
+        return
+      }
       let (assignment, shows) = try assignment(of: value, name: attachment.name)
       let proposal = Proposal(operations: [assignment.operation])
       let write = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
@@ -132,7 +149,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Records the result of an assignment for which no caller waits, and has the status reported.
-  private func record(_ problem: FieldProblem?) {
+  func record(_ problem: FieldProblem?) {
     let (broadcaster, model) = state.withLock {
       $0.problem = problem
       return ($0.broadcaster, $0.attachment?.model)
@@ -176,14 +193,15 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func accept(_ update: FieldUpdate) {
-    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
+    if let list { return accept(update, in: list) }
+    guard let value = update.list.map({ $0.isWritten ? $0.array : nil }) ?? update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
     accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
-  private func fallBack(from value: FieldValue, _ update: FieldUpdate) {
+  func fallBack(from value: FieldValue, _ update: FieldUpdate) {
     // The old value is released outside the lock: its deinit may run any code.
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
@@ -248,6 +266,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetPublished(value, after: overwritten) }
     published.value = value
+    list?.publish()
     // Created for this field by `trackedReads`.
     if let tracker { (tracker as? TrackedReads<Value>)?.notify(value) }
   }
@@ -273,26 +292,5 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       $0.problem = .rejected(reason, current: current)
       $0.refusedAt = stamp
     }
-  }
-
-  private func violation(by value: Value) -> FieldProblem? {
-    do {
-      let name = declaredName ?? "this field"
-      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
-    } catch {
-      return rejected(error.description)
-    }
-  }
-
-  private func rejected(_ reason: String) -> FieldProblem {
-    .rejected(reason, current: try? codec.encode(shownValue))
-  }
-
-  private func violation(by value: FieldValue, name: String) -> FieldError? {
-    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
-    // Words are made only for a value that does not fit.
-    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
-    guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
-    return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)
   }
 }

@@ -107,6 +107,12 @@ package struct Proposal: Sendable, Hashable {
     self.hops = hops
   }
 
-  /// Whether all operations are `set`, without conditions: a later such proposal may supersede this one.
-  package var isPlainSet: Bool { conditions.isEmpty && operations.allSatisfy { $0.verb == .set } }
+  /// Whether all operations are `set`, or `replace` of an element of a list, without conditions: a later such proposal
+  /// may supersede this one.
+  package var isPlainSet: Bool {
+    conditions.isEmpty && operations.allSatisfy { $0.verb == .set || $0.verb == .replace }
+  }
+
+  /// Whether an operation changes a list.
+  package var isOfList: Bool { operations.contains { $0.verb.isOfList } }
 }

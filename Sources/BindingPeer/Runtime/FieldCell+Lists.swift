@@ -1,0 +1,139 @@
+import BindingModel
+import BindingProtocol
+
+/// What a policy `list` changes, and the check of values against the declaration.
+extension FieldCell {
+  // MARK: Reading
+
+  /// The value to change in place: that of the base, unless an earlier assignment of this `change {}` shows.
+  func value(over base: ListBase<Value>?) -> Value {
+    guard let base else { return value }
+    if let draft = ChangeDraft.current, draft.value(of: self) != nil { return value }
+    // Tracked like every read.
+    _ = ReadTracking.current == .nobody ? base.value : value
+    return base.value
+  }
+
+  /// Shows what the hub holds: a list, an array of a program without the policy, or nothing.
+  func accept(_ update: FieldUpdate, in list: any FieldList<Value>) {
+    var shown = update.list
+    if shown == nil, let value = update.value {
+      guard ListElements.count(ofHead: value) != nil else {
+        list.setStoredAsArray(stamp: update.stamp)
+        guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
+        return accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
+      }
+      shown = ShownList(name: declaredName ?? "", isWritten: true)
+    }
+    guard let received = list.receive(shown, stamp: update.stamp) else { return }
+    accept(typed: received.value, stamp: update.stamp, isOurs: update.isOurs)
+    if let broken = received.broken { record(.mismatch(declared: description.type, found: broken)) }
+  }
+
+  /// Shows a write of the list that was just overlaid.
+  func accept(_ shown: OverlaidFields, named name: String) {
+    guard let list else { return }
+    let update = FieldUpdate(
+      value: shown.merged[name], stamp: shown.stamp, isOurs: true,
+      list: shown.lists[name] ?? ShownList(name: name))
+    accept(update, in: list)
+  }
+
+  // MARK: Writing
+
+  /// Writes what turns a base into a value: one commit, and one more for the values of elements that move and change.
+  /// - Returns: nil if nothing has to be written.
+  func writeList(
+    _ list: any FieldList<Value>, _ value: Value, from base: ListBase<Value>
+  ) throws -> PendingWrite? {
+    let (model, name) = try attached()
+    let operations = try list.operations(from: base, to: value, of: name, checkedBy: check(in: name))
+    var write: PendingWrite?
+    for part in [operations.placing, operations.replacing] where !part.isEmpty {
+      let next = try writeElements(part, in: model, name)
+      write = write.map { PendingWrite.both($0, next, operations.placing + operations.replacing) } ?? next
+    }
+    return write
+  }
+
+  /// Writes operations on elements.
+  func writeElements(
+    _ operations: [FieldOperation], conditions: [Condition] = [], in model: SharedModel, _ name: String
+  ) throws(WriteError) -> PendingWrite {
+    try model.write(
+      Proposal(operations: operations, conditions: conditions), policies: policies(of: operations)
+    ) { [self] in accept($0, named: name) }
+  }
+
+  /// The operations of a list in a `change {}`, which is one commit.
+  func listOperations(
+    _ list: any FieldList<Value>, _ value: Value, from base: ListBase<Value>, _ name: String
+  ) throws(FieldError) -> (operations: [FieldOperation], policies: [String: WritePolicy]) {
+    let operations = try list.operations(from: base, to: value, of: name, checkedBy: check(in: name))
+    if let twice = operations.replacing.first, let id = ListElements.parts(of: twice.field)?.id {
+      throw .list(field: name, .movedAndChanged(id: String(id)))
+    }
+    return (operations.placing, policies(of: operations.placing))
+  }
+
+  private func policies(of operations: [FieldOperation]) -> [String: WritePolicy] {
+    guard policy.offlineRule != .yields else { return [:] }
+    let policy = WritePolicy(offline: policy.offlineRule)
+    return Dictionary(operations.map { ($0.field, policy) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func defaultElements(in name: String) -> [FieldOperation] {
+    guard let list else { return [] }
+    let unwritten = ListBase(value: declared, ids: [], elements: nil)
+    return (try? list.operations(from: unwritten, to: declared, of: name, checkedBy: check(in: name)))?.placing ?? []
+  }
+
+  var misdeclaration: String? { list?.misdeclaration }
+
+  func reject(_ reason: String, element id: String, stamp: UInt64) { list?.reject(reason, element: id, stamp: stamp) }
+
+  // MARK: Checking
+
+  /// Why the declaration does not allow a value of a field that is not shared.
+  func violation(by value: Value) -> FieldProblem? {
+    do {
+      let name = declaredName ?? "this field"
+      if let list {
+        let unwritten = ListBase(value: declared, ids: [], elements: nil)
+        _ = try list.operations(from: unwritten, to: value, of: name, checkedBy: check(in: name), limit: .max)
+        return nil
+      }
+      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
+    } catch {
+      return rejected("\(error)")
+    }
+  }
+
+  private func rejected(_ reason: String) -> FieldProblem {
+    .rejected(reason, current: try? codec.encode(shownValue))
+  }
+
+  func violation(by value: FieldValue, name: String) -> FieldError? {
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
+    // Words are made only for a value that does not fit.
+    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
+    guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
+    return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)
+  }
+
+  /// Checks an element against the declaration.
+  func check(in name: String) -> (_ id: String, _ element: FieldValue) throws(FieldError) -> Void {
+    { [self] id, element throws(FieldError) in
+      if let violation = violation(by: element, name: "\(name)[id=\(id)]") { throw violation }
+    }
+  }
+}
+
+extension FieldDescription {
+  /// Makes it the description of a list, whose rule is that of the elements.
+  mutating func describeElements() {
+    type = .any
+    choices = []
+    defaultValue = nil
+  }
+}
