@@ -100,7 +100,7 @@ extension HubMachine {
       case .moved(let others):
         hub.counters.movedBatches += 1
         hub.putOff(index)
-        for other in others { apply(other, index, &output) }
+        for other in others { apply(other, index, time, &output) }
       case .full:
         hub.counters.fullAppends += 1
         hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
@@ -134,6 +134,7 @@ extension HubMachine {
     model.clearBatch()
     model.batch.isAppending = false
     model.forgetWriters()
+    if !model.members.unable.isEmpty { endUnable(in: index, time, &output) }
     publisher.publish(batch, index, &hub, &output)
   }
 
@@ -165,7 +166,7 @@ extension HubMachine {
     hub.putOff(index)
     keepRemoved(index, time, &output)
     do throws(StoreError) {
-      try apply(stored, index, &output)
+      try apply(stored, index, time, &output)
     } catch {
       output.failure = error
       return
@@ -177,7 +178,7 @@ extension HubMachine {
   /// Applies what other hubs have stored meanwhile. Compacted commits can no longer be published: the joined peers
   /// get the head, and catch up.
   private mutating func apply(
-    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
+    _ stored: StoredModel, _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) throws(StoreError) {
     let model = hub.models[index]
     let compacted = try ModelCompactor(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
@@ -188,17 +189,21 @@ extension HubMachine {
         publisher.endSessions(in: index, &hub, &output)
       }
       try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      endUnable(in: index, time, &output)
       publisher.heads.add(index)
       publisher.announcer.announceFirstCommit(of: model, &hub, &output)
       return
     }
-    for batch in stored.batches where batch.record > model.position.record { apply(batch, index, &output) }
+    for batch in stored.batches where batch.record > model.position.record {
+      apply(batch, index, time, &output)
+    }
   }
 
   /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
-  private mutating func apply(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+  private mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
     hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
+    endUnable(in: index, time, &output)
     publisher.publish(batch, index, &hub, &output)
   }
 

@@ -24,7 +24,9 @@ package struct HubMachine {
   package init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     hub = HubContext(configuration: configuration, birth: birth, time: time)
     proposals = ProposalQueue(
-      Sequencer(limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes))
+      Sequencer(
+        limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes,
+        spacing: RankSpacing(gap: configuration.listGap)))
     publisher = ModelPublisher(configuration, time: time)
     recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
   }

@@ -30,6 +30,7 @@ extension FieldRule {
     if let maximumLength { words.append("of at most \(maximumLength) characters") }
     if !choices.isEmpty { words.append("one of \(choiceWords)") }
     if isEphemeral { words.append("ephemeral") }
+    if isList { return "list of \(words.joined(separator: ", "))" }
     return words.joined(separator: ", ")
   }
 

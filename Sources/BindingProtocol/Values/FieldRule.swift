@@ -11,6 +11,8 @@ package struct FieldRule: Sendable {
   package let maximumLength: Int?
   /// Whether the field belongs to the ephemeral model, and so has no value in the stored one.
   package let isEphemeral: Bool
+  /// Whether the field is a list (§6.5): everything else in the rule is about its elements.
+  package let isList: Bool
   /// The only allowed values; nil: any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
@@ -40,10 +42,11 @@ package struct FieldRule: Sendable {
   /// Makes a rule. A bound that is not a number (a text, say) is ignored.
   package init(
     type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
-    isEphemeral: Bool = false
+    isEphemeral: Bool = false, isList: Bool = false
   ) {
     self.type = type
     self.isEphemeral = isEphemeral
+    self.isList = isList
     self.minimum = minimum.flatMap(WireNumber.init)
     self.maximum = maximum.flatMap(WireNumber.init)
     self.maximumLength = maximumLength
@@ -56,14 +59,14 @@ package struct FieldRule: Sendable {
   package var choices: [JSON] { chosen?.values ?? [] }
 
   /// Whether the rule allows every value.
-  package var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
+  package var isEmpty: Bool { !isList && !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
   /// Whether both rules allow the same values, however they are written: absent members count as their default, and
   /// the order of choices is ignored.
   package func allowsSame(as other: FieldRule) -> Bool {
-    guard isEphemeral == other.isEphemeral else { return false }
+    guard isEphemeral == other.isEphemeral, isList == other.isList else { return false }
     // Only choices that the rest of the rule allows count: they are the whole rule.
     if let chosen, let others = other.chosen {
       let mine = chosen.values.filter { violation($0) == nil }

@@ -6,6 +6,8 @@ package struct ModelRules: Sendable {
   private var indices: [String: Int] = [:]
   /// Described fields that allow every value.
   private var open: Set<String> = []
+  /// The fields that are lists, in no particular order.
+  package private(set) var lists: Set<String> = []
 
   /// Makes the rules of a model without a description: every field is free.
   package init() {}
@@ -25,13 +27,15 @@ package struct ModelRules: Sendable {
     }
     for member in members {
       let path = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
-      guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
+      guard (try? Names.checkField(member.name)) != nil, !member.name.contains("@") else {
         throw DescriptionError(path, "is not the name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
       // Of two members with the same name the later counts.
       indices[member.name] = nil
       open.remove(member.name)
+      lists.remove(member.name)
+      if rule.isList { lists.insert(member.name) }
       guard !rule.isEmpty else {
         open.insert(member.name)
         continue
@@ -49,8 +53,14 @@ package struct ModelRules: Sendable {
   /// Whether a field is described.
   package func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
 
-  /// The index of a field's rule; nil if the field is free.
-  package func index(of field: String) -> Int? { indices[field] }
+  /// The index of a field's rule; nil if the field is free. The rule of an element is that of its list.
+  package func index(of field: String) -> Int? {
+    if let index = indices[field] { return index }
+    guard !lists.isEmpty, let list = ListElements.parts(of: field)?.list, lists.contains(String(list)) else {
+      return nil
+    }
+    return indices[String(list)]
+  }
 
   /// The fields that both descriptions name with different allowed values, sorted by name.
   package func differences(from described: ModelRules) -> [RuleDifference] {
@@ -149,10 +159,17 @@ extension FieldRule {
     guard case .bool(let isEphemeral) = isEphemeral else {
       throw DescriptionError("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
+    let isList = json["policy"] == .string(FieldRule.listPolicy)
+    if isList, isEphemeral {
+      throw DescriptionError("\(path).policy", "is list; an ephemeral field holds an array instead")
+    }
     self.init(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
-      isEphemeral: isEphemeral)
+      isEphemeral: isEphemeral, isList: isList)
   }
+
+  /// The word of the policy of lists.
+  package static let listPolicy = "list"
 
   private static func type(_ json: JSON?, at path: String) throws(DescriptionError) -> FieldType {
     guard let json else { return .any }

@@ -132,6 +132,11 @@ package enum Names {
   /// Whether a name consists of `A–Z a–z 0–9 _ -` alone, at least one of them.
   package static func isPlain(_ name: some StringProtocol) -> Bool { !name.isEmpty && name.utf8.allSatisfy(isLetter) }
 
+  /// The field whose rights and rule count for a field: for an element its list, else the field itself.
+  package static func whole(_ field: String) -> String {
+    ListElements.parts(of: field).map { String($0.list) } ?? field
+  }
+
   /// The offset of the `@` after the list's name in the name of an element; nil: it is none.
   package static func separator(in name: UnsafeRawBufferPointer) -> Int? {
     guard name.first != at else { return nil }

@@ -165,7 +165,8 @@ struct Recovery {
     guard let value = field.value else { return true }
     guard value.bytes.count <= limits.maxValueBytes else { return false }
     return value.bytes.withUnsafeBytes { bytes in
-      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes)) != nil)
+      JSON.isValid(bytes) && (ListElements.parts(of: field.name) == nil || ListElements.stored(bytes) != nil)
+        && (field.name != Names.description || (try? ModelRules(describedBy: bytes)) != nil)
     }
   }
 

@@ -35,12 +35,15 @@ struct SessionCapabilities {
   let learnsRights: Bool
   /// Whether it is told the hub's keys.
   let learnsKeys: Bool
+  /// Whether it can read the names of lists' elements.
+  let knowsLists: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
     reportsEarlier = names.contains(Capability.recovery)
     learnsRights = names.contains(Capability.rights)
     learnsKeys = names.contains(Capability.keys)
+    knowsLists = names.contains(Capability.lists)
   }
 }
 

@@ -29,6 +29,10 @@ extension Sequencer {
         continue
       }
       let known = try field(operations.id, operations.name, in: model)
+      if verb.isOfList || known.map({ model.fields[$0].isElement }) == true {
+        try changeList(verb, known, operations, &violation, in: model)
+        continue
+      }
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
       if let known {
         guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
@@ -39,6 +43,7 @@ extension Sequencer {
       if verb == .delete {
         guard let known, model.fields.decided(known).hasValue else { continue }
         try checkRight(to: verb, model.fields[known].name, in: model)
+        if deleteList(known, in: model) { continue }
         try decide(nil, for: known, version, writer, in: model)
         changed += 1
         continue
@@ -65,9 +70,11 @@ extension Sequencer {
       }
       changed += 1
     }
+    if !edits.isEmpty { changed += try writeLists(to: version, by: writer, in: model) }
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
+      try checkLists(in: model)
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
@@ -84,6 +91,7 @@ extension Sequencer {
   /// Deletes all fields; of an ephemeral model only the writer's.
   private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
     var changed = 0
+    try clearLists(in: model)
     for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
       if model.ephemeral != nil {
         guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
@@ -114,7 +122,9 @@ extension Sequencer {
       }
     }
     guard violation == nil, let rule = model.rule(of: id) else { return }
-    if rule.isEphemeral {
+    if rule.isList {
+      violation = wordsOfList(value, for: id, rule, in: model)
+    } else if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
       violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
     } else if let words = rule.words(against: value) {
@@ -133,6 +143,8 @@ extension Sequencer {
   /// Checks everything that the present commit writes against the description that it sets.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.batch.pending.touched[model.batch.pending.begun...] where id != model.fields.descriptionID {
+      // `checkLists` knows what a list may hold.
+      if !model.fields[id].isElement, model.rule(of: id)?.isList == true { continue }
       guard let value = model.decidedValue(id) else { continue }
       var violation: String?
       try check(value, for: id, 0, &violation, in: model)
@@ -146,6 +158,7 @@ extension Sequencer {
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
     _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) -> Bool {
+    try checkNoList(id, in: model)
     let slot = model.fields[id]
     let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
     let value = FieldValue(operand)
@@ -170,14 +183,14 @@ extension Sequencer {
     return true
   }
 
-  private var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
+  var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
 
   func malformed(_ value: UnsafeRawBufferPointer, _ field: String) -> Verdict {
     .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
   }
 
   /// Writes a value, or nil for a deletion, into the batch and records it.
-  private func decide(
+  func decide(
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.rules.describe(ModelRules(), at: version) }
@@ -232,6 +245,12 @@ extension Sequencer {
   }
 
   private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
+    if let name, Names.separator(in: name) != nil, Names.isElement(name) { throw notOfList(name, in: model) }
+    return try introduceAny(name, in: model)
+  }
+
+  /// Gives a new name an id, also that of an element.
+  func introduceAny(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {
       try Names.checkField(name)

@@ -1,0 +1,90 @@
+import BindingProtocol
+
+/// The orders of a model's lists, as decided. Each is made from the fields when it is first needed, and dropped when
+/// fields change otherwise than by the verbs of lists: after a batch that was not stored, a recovery, a renumbering.
+struct ModelLists {
+  private var orders: [String: ListOrder] = [:]
+  /// What the present commit changed, to undo it: each change with the rank before.
+  private var changes: [(list: String, field: FieldID, before: Int64?)] = []
+  /// The present commit has deleted fields without regard to their order.
+  private var isStale = false
+
+  /// Whether the present commit has changed any order.
+  var isChanged: Bool { isStale || !changes.isEmpty }
+
+  subscript(list: String) -> ListOrder? { orders[list] }
+
+  mutating func add(_ order: ListOrder, of list: String) { orders[list] = order }
+
+  /// Gives an element a rank, or takes it out.
+  mutating func set(_ field: FieldID, to rank: Int64?, in list: String, _ fields: FieldSlots) {
+    changes.append((list, field, orders[list]?.set(field, to: rank, fields)))
+  }
+
+  /// Gives neighbours other ranks.
+  mutating func renumber(_ renumbering: RankSpacing.Renumbering, in list: String) {
+    for index in renumbering.window {
+      if let entry = orders[list]?.entries[index] { changes.append((list, entry.field, entry.rank)) }
+    }
+    orders[list]?.renumber(renumbering.window) { renumbering.rank($0) }
+  }
+
+  /// The present commit deletes all fields.
+  mutating func clear() {
+    orders.removeAll()
+    changes.removeAll()
+    isStale = true
+  }
+
+  /// The present commit is decided.
+  mutating func keep() {
+    changes.removeAll(keepingCapacity: changes.count <= PendingBatch.roomKept)
+    isStale = false
+  }
+
+  /// The present commit is rolled back.
+  mutating func undo(_ fields: FieldSlots) {
+    if isStale { orders.removeAll() }
+    for change in changes.reversed() { orders[change.list]?.set(change.field, to: change.before, fields) }
+    keep()
+  }
+
+  /// Forgets all orders.
+  mutating func forget() {
+    orders.removeAll()
+    keep()
+  }
+}
+
+extension ModelLog {
+  /// Whether a peer needs to know lists to read the model: it is described to have one, or names an element.
+  var hasLists: Bool { fields.elementNames > 0 || !rules.stored.rules.lists.isEmpty }
+
+  /// The order of a list, as decided. Do not keep it: while there are two, changing one copies it.
+  func order(of list: String) -> ListOrder {
+    makeOrder(of: list)
+    return batch.lists[list] ?? ListOrder([], fields)
+  }
+
+  /// Makes the order of a list from all fields, unless there is one.
+  func makeOrder(of list: String) {
+    guard batch.lists[list] == nil else { return }
+    var entries: [ListOrder.Entry] = []
+    if fields.elementNames > 0 {
+      for id in 0..<FieldID(fields.count) where fields[id].isElement && fields.decided(id).hasValue {
+        guard ListElements.parts(of: fields[id].name)?.list == list[...], let rank = rank(of: id) else { continue }
+        entries.append(.init(rank: rank, field: id))
+      }
+    }
+    batch.lists.add(ListOrder(entries, fields), of: list)
+  }
+
+  /// The rank in the decided value of an element; nil: it is none.
+  private func rank(of id: FieldID) -> Int64? {
+    guard fields.isDecided(id) else { return fields[id].value.withUnsafeBytes { ListElements.rank($0) } }
+    return decidedValue(id)?.bytes.withUnsafeBytes { ListElements.rank($0) }
+  }
+
+  /// The decided value of a field, also where the pending batch does not name it.
+  func presentValue(_ id: FieldID) -> FieldValue? { fields.isDecided(id) ? decidedValue(id) : fields[id].fieldValue }
+}
