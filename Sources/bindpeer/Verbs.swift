@@ -12,7 +12,9 @@ struct Reset: AsyncParsableCommand {
 
   mutating func run() async throws {
     let address = try Address(address)
-    guard !address.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
+    guard !address.isPrefix, address.element == nil else {
+      throw Failure(.usage, "reset needs one model or one field")
+    }
     let peer = try await common.connect()
     let model = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
     let declared = model.modelDescription.fields.filter { address.field == nil || $0.key == address.field }
@@ -35,7 +37,7 @@ struct Remove: AsyncParsableCommand {
     commandName: "rm", abstract: "Delete a field, or with --model a whole model.")
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL.FIELD, or with --model MODEL.")
+  @Argument(help: "MODEL.FIELD, MODEL.LIST[id=ID], or with --model MODEL.")
   var address: String
   @Flag(help: "Delete all fields of the model.")
   var model = false
@@ -45,12 +47,17 @@ struct Remove: AsyncParsableCommand {
     guard !address.isPrefix, (address.field != nil) != model else {
       throw Failure(.usage, "Name a field, as in rm lamp.level, or a model with --model, as in rm lamp --model")
     }
+    guard address.element?.members.isEmpty ?? true else {
+      throw Failure(.usage, "rm deletes whole elements, as in rm 'show.cues[id=7]'")
+    }
     let peer = try await common.connect()
     let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
-    if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
+    if address.element != nil {
+      if address.value(in: shared) == nil { Terminal.complain("\(address.description) does not exist.") }
+    } else if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
       Terminal.complain("\(shared.id) has no field \(field). Did you mean \(shared.id).\(near)?")
     }
-    let operation = address.field.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")
+    let operation = address.wireField.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")
     try await WriteReport(common: common, model: shared).send(Proposal(operations: [operation]))
     await peer.close(flush: .zero)
   }
@@ -121,7 +128,7 @@ struct Describe: AsyncParsableCommand {
   }
 
   private func line(_ name: String, _ field: FieldDescription) -> String {
-    var parts = ["\(name)", field.type.rawValue]
+    var parts = ["\(name)", field.policy == "list" ? "list of \(field.type.rawValue)" : field.type.rawValue]
     if field.minimum != nil || field.maximum != nil {
       parts.append("\(field.minimum?.text ?? "…")...\(field.maximum?.text ?? "…")")
     }

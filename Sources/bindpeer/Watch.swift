@@ -43,7 +43,7 @@ struct Watch: AsyncParsableCommand {
           })
       } else {
         let model = try peer.model(address.model)
-        printer.follow(ephemeral ? model.ephemeral : model, field: address.field, fromNow: false)
+        printer.follow(ephemeral ? model.ephemeral : model, field: address.wireField, fromNow: false)
       }
     }
     printer.keep(

@@ -114,7 +114,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     lock.lock()
     defer { lock.unlock() }
     guard left != 0 else { return }
-    let fields = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
+    let fields = change.fields.filter { WatchedField($0.key, $0.value).isShown(field, json: json) }
     let commits = change.coalesced + 1 + unprinted[model, default: 0]
     guard !fields.isEmpty else {
       unprinted[model] = change.isBeginning ? 0 : commits
@@ -128,7 +128,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
       line.print()
     } else {
-      let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = sorted.map { WatchedField($0.key, $0.value).words(old: nil) }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
@@ -137,7 +137,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   }
 
   private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, coalesced: Int) {
-    let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
+    let changes = commit.changes.filter { WatchedField($0.field, $0.value).isShown(field, json: json) }
     guard !changes.isEmpty, left != 0 else { return }
     if json {
       var line = JSONLine(of: update.model, update.epoch, commit.version)
@@ -148,10 +148,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.print()
     } else {
       let words = changes.map { change in
-        let old =
-          update.commits.count == 1
-          ? update.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
-        return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
+        let old = update.commits.count == 1 ? update.changes.first { $0.field == change.field }?.old : nil
+        return WatchedField(change.field, change.value).words(old: old)
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
@@ -163,7 +161,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   /// Prints a catch-up as the current values; its individual commits are coalesced.
   /// - Returns: whether anything had changed.
   private func caughtUp(_ update: ModelUpdate, of field: String?) -> Bool {
-    let changes = update.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
+    let changes = update.changes.filter { WatchedField($0.field, $0.new).isShown(field, json: json) }
     let form = if case .delta = update.cause { "delta" } else { "snapshot" }
     if json {
       var line = JSONLine(of: update.model, update.epoch, update.version)
@@ -172,7 +170,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.print()
     } else if !changes.isEmpty {
-      let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
+      let words = changes.map { WatchedField($0.field, $0.new).plainWords }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))

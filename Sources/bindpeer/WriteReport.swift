@@ -9,7 +9,10 @@ struct WriteReport {
 
   /// - Parameter base: the previous content of the one text that is written.
   func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
-    let before = model.values
+    let before = Dictionary(
+      proposal.operations.compactMap { operation in
+        model.record(operation.field)?.shown.map { (operation.field, $0) }
+      }, uniquingKeysWith: { first, _ in first })
     let version = model.version.version
     let begin = DispatchTime.now().uptimeNanoseconds
     let write: PendingWrite
@@ -51,20 +54,25 @@ struct WriteReport {
     case .committed(_, let new):
       guard !common.json else { return }
       Terminal.print("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
-      let after = model.values
       for operation in proposal.operations where operation.verb != .clear {
-        let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
-        Terminal.print("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+        let after = operation.verb == .add || operation.verb == .insert ? model.record(operation.field)?.shown : nil
+        let (old, now) = (before[operation.field], after ?? operation.value)
+        if operation.verb == .move {
+          Terminal.print("  \(FieldTitle.of(operation.field))  moved")
+        } else {
+          Terminal.print("  \(line(operation.field, old, now))")
+        }
       }
     case .unchanged:
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
-      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let current = FieldTitle.value(conflict.value, of: conflict.field)
+      let value = current.map { "set to \(Terminal.readable($0))" } ?? "deleted"
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
-        refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
+        refused: \(model.id).\(FieldTitle.of(conflict.field)) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
         To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
         """)
@@ -75,6 +83,11 @@ struct WriteReport {
     case .unknown:
       throw Failure(.timedOut, "\(outcome.explanation(of: model.id))\nTo check:  bindpeer get \(model.id)")
     }
+  }
+
+  private func line(_ field: String, _ old: FieldValue?, _ new: FieldValue?) -> String {
+    let (old, new) = (FieldTitle.value(old, of: field), FieldTitle.value(new, of: field))
+    return "\(FieldTitle.of(field))  \(Terminal.readable(old)) → \(Terminal.readable(new))"
   }
 
   private func age(_ milliseconds: UInt64) -> String {

@@ -40,7 +40,7 @@ public struct FieldDescription: Sendable, Equatable {
   var rule: FieldRule {
     FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
-      isEphemeral: isEphemeral)
+      isEphemeral: isEphemeral, isList: policy == FieldRule.listPolicy)
   }
 
   /// Why `value` does not fit, in the hub's words, to be put after the field's name: `7 is not in 0...1`; nil if it
