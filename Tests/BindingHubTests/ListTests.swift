@@ -186,7 +186,8 @@ import Testing
   @Test(
     "a malformed operation is refused",
     arguments: [
-      (WireOperation.of(.insert, "cues", "{\"is\":1}"), .malformedValue), (.of(.insert, "cues@x", "1"), .malformedValue),
+      (WireOperation.of(.insert, "cues", "{\"is\":1}"), .malformedValue),
+      (.of(.insert, "cues@x", "1"), .malformedValue),
       (.of(.insert, "cues@x", "{\"after\":\"a\"}"), .malformedValue),
       (.of(.insert, "cues@x", "{\"is\":1,\"afer\":\"a\"}"), .malformedValue),
       (.of(.move, "cues@a", "{\"is\":1}"), .malformedValue), (.of(.move, "cues@a", "{\"after\":7}"), .malformedValue),

@@ -104,4 +104,12 @@ MUTANTS = {
     "keepLimits": "§15.7 a name that is there keeps the limits of before",
     "waitWithoutRight": "§15.4 writes to a model that may not be read wait for ever",
     "refuseSent": "§15.4 a write that was sent ends as refused when the right to read ends",
+    "insertReplaces": "§6.5 an insert over a present element replaces it",
+    "moveInserts": "§6.5 a move of an absent element inserts it",
+    "ignoreAnchors": "§6.5 every element goes to the end of its list",
+    "orderKeepsRemoved": "§6.5 an element that was removed is still in the order",
+    "orderKeepsRefused": "§6.5 what a refused proposal made of an order stays",
+    "keepHead": "§6.5 the head of a list does not change",
+    "spreadUnwritten": "§6.5 the new ranks of neighbours are not written",
+    "trustOfferedHeads": "§6.5 after a loss the head of a list does not count its elements",
 }

@@ -3,7 +3,9 @@ import BindingProtocol
 
 /// The fields of every simulated model, by their index in its state.
 enum SimulatedField {
-  static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s"]
+  static let names =
+    ["a", "b", "c", "n", Names.description, "t", "u", "s", "l"]
+    + elementIDs.map { "l@\($0)" }
   static let count = names.count
   /// How many of them, from the first on, have plain values.
   static let plain = 3
@@ -16,6 +18,12 @@ enum SimulatedField {
   static let union = 6
   /// A list into which its writers put one number each, and which they merge themselves.
   static let list = 7
+  /// The head of a list whose elements are fields; the elements follow it.
+  static let head = 8
+  /// The ids that its elements have.
+  static let elementIDs = ["a", "b", "c", "d", "e"]
+  /// What every description of a model with such a list contains.
+  static let describedList = "\"l\":{\"policy\":\"list\"}"
 
   /// The fields whose shown value is checked.
   static let areShown = names.indices.map { $0 != sum }
@@ -23,7 +31,7 @@ enum SimulatedField {
   static func index(of name: String) -> Int? { names.firstIndex(of: name) }
 
   /// Whether its writers must not lose each other's elements.
-  static func isGathered(_ field: Int) -> Bool { field >= text }
+  static func isGathered(_ field: Int) -> Bool { field >= text && field <= list }
 
   /// The words or numbers of a value: a text's words are "w" and a number.
   static func elements(of value: FieldValue?) -> [Int] {

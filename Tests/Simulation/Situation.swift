@@ -94,6 +94,9 @@ package enum Situation: String, CaseIterable, Sendable {
   case joinRefusedWithoutRight = "join refused without the right to read"
   case droppedWithoutRight = "replica dropped with the right to read"
   case pried = "stranger asked for everything"
+  case listChanged = "order or members of a list changed"
+  case listSpread = "neighbours in a list got other ranks"
+  case listRecovered = "elements of a list recovered"
   case keysChanged = "hub's keys changed"
   case keysLearned = "hub's keys learned"
 }

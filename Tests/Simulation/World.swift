@@ -30,12 +30,14 @@ package final class World: SimulationPart {
     var rightsChance = Chance(seed: seed ^ 0x0ACC_E555)
     var limitChance = Chance(seed: seed ^ 0x0117_5EED)
     var keysChance = Chance(seed: seed ^ 0x0CE1_5EED)
+    var listChance = Chance(seed: seed ^ 0x0115_75EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
       drawn.drawRights(from: &rightsChance)
       drawn.drawLimits(from: &limitChance)
       drawn.drawKeys(from: &keysChance)
+      drawn.drawLists(from: &listChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)

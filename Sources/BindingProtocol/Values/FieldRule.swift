@@ -59,7 +59,9 @@ package struct FieldRule: Sendable {
   package var choices: [JSON] { chosen?.values ?? [] }
 
   /// Whether the rule allows every value.
-  package var isEmpty: Bool { !isList && !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
+  package var isEmpty: Bool {
+    !isList && !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil
+  }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 

@@ -59,8 +59,9 @@ package enum ListElements {
   private static func plainParts(_ value: UnsafeRawBufferPointer) -> (rank: Int64, element: Range<Int>)? {
     guard value.starts(with: start.utf8) else { return nil }
     var (offset, rank) = (start.utf8.count, Int64(0))
-    while offset < value.count, rank <= ranks.upperBound, case let digit = value[offset] &- UInt8(ascii: "0"), digit < 10
-    {
+    while offset < value.count, rank <= ranks.upperBound {
+      let digit = value[offset] &- UInt8(ascii: "0")
+      guard digit < 10 else { break }
       if rank == 0, offset > start.utf8.count { return nil }
       rank = rank * 10 + Int64(digit)
       offset += 1

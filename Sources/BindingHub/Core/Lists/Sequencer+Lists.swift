@@ -2,9 +2,6 @@ import BindingProtocol
 
 /// Applies the verbs of lists (protocol.md §6.5).
 extension Sequencer {
-  /// The most bytes that one commit writes into lists.
-  static let mostListBytes = 524_288
-
   /// An element that an operation names.
   private struct Named {
     let field: String
@@ -74,7 +71,7 @@ extension Sequencer {
     try check(element, of: named.field, rule, &violation, in: model)
     if let id = named.id, isThere(id, named.list, in: model) { throw .conflict(id, name: named.field) }
     let id = if let known = named.id { known } else { try introduceAny(name, in: model) }
-    try put(id, at: index(of: place, in: named.list, of: model), in: named.list, of: model)
+    try put(id, at: position(of: place, in: named.list, of: model), in: named.list, of: model)
     edits.set(id, .element(element))
     edits.touch(named.list)
   }
@@ -88,7 +85,7 @@ extension Sequencer {
     }
     let before = model.order(of: named.list).index(of: id, model.fields)
     model.batch.lists.set(id, to: nil, in: named.list, model.fields)
-    let index = index(of: place, in: named.list, of: model)
+    let index = position(of: place, in: named.list, of: model)
     // It stands there: nothing changes.
     if index == before { return model.batch.lists.set(id, to: rank, in: named.list, model.fields) }
     try put(id, at: index, in: named.list, of: model)
@@ -159,7 +156,7 @@ extension Sequencer {
   }
 
   /// The index in the order at which an element is to be put.
-  private func index(of place: ListOperand, in list: String, of model: ModelLog) -> Int {
+  private func position(of place: ListOperand, in list: String, of model: ModelLog) -> Int {
     func index(_ anchor: String?) -> Int? {
       guard let anchor, let id = model.fields.id(of: ListElements.field(of: anchor, in: list)) else { return nil }
       return model.order(of: list).index(of: id, model.fields)
@@ -185,67 +182,67 @@ extension Sequencer {
     model.batch.lists.set(id, to: found.newRank, in: list, model.fields)
   }
 
-  // MARK: Writing
+  // MARK: Rules
 
-  /// Writes what the proposal makes of lists.
-  /// - Returns: how many fields change.
-  mutating func writeLists(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
-    var (changed, bytes) = (0, 0)
-    func write(_ value: FieldValue?, to id: FieldID) throws(Verdict) {
-      guard model.fields.decidedVersion(id) != version else {
-        throw .refused(.duplicateField, "\(model.fields[id].name) appears twice in one proposal")
-      }
-      let fits = model.batch.pending.commits.change(id, value)
-      try record(fits, value?.bytes.count, for: id, version, writer, in: model)
-      changed += 1
-      bytes += value?.bytes.count ?? 0
+  func check(
+    _ element: FieldValue, of field: String, _ rule: FieldRule, _ violation: inout String?,
+    in model: ModelLog
+  ) throws(Verdict) {
+    let most = limits.maxValueBytes - ListElements.envelopeBytes
+    if element.bytes.count > most {
+      throw .refused(
+        .valueTooLarge, "\(field) has \(element.bytes.count) bytes; an element of a list may have \(most)")
     }
-    for id in edits.elements {
-      switch edits[id] {
-      case .removed?: if model.fields.decided(id).hasValue { try write(nil, to: id) }
-      case .element(let element)?:
-        let list = ListElements.parts(of: model.fields[id].name)?.list ?? ""
-        guard let rank = model.order(of: String(list)).rank(of: id) else { continue }
-        let present = element == nil ? model.presentValue(id).flatMap { ListElements.stored($0) } : nil
-        guard let element = element ?? present?.element, present?.rank != rank else { continue }
-        try write(ListElements.value(at: rank, element), to: id)
-      case nil: break
-      }
+    if let fault = ListElements.value(at: 1, element).bytes.withUnsafeBytes({ JSON.fault(in: $0) }) {
+      throw .refused(.malformedValue, "\(field): \(fault)")
     }
-    guard bytes <= Sequencer.mostListBytes else {
-      throw .refused(.proposalTooLarge, "it writes \(bytes) bytes into lists, at most \(Sequencer.mostListBytes); split it")
+    guard violation == nil else { return }
+    violation = element.bytes.withUnsafeBytes { rule.words(against: $0) }.map { "\(model.id).\(field): \($0)" }
+  }
+
+  /// Why a value must not be in a list or its element, once the proposal is applied; nil: it may be.
+  func wordsOfList(
+    _ value: UnsafeRawBufferPointer, for id: FieldID, _ rule: FieldRule, in model: ModelLog
+  ) -> String? {
+    let field = model.fields[id].name
+    guard model.fields[id].isElement else { return "\(model.id).\(field) \(Sequencer.cureOfList)" }
+    guard let element = ListElements.stored(value)?.element else { return nil }
+    return element.bytes.withUnsafeBytes { rule.words(against: $0) }.map { "\(model.id).\(field): \($0)" }
+  }
+
+  /// Refuses to merge into a list.
+  func checkNoList(_ id: FieldID, in model: ModelLog) throws(Verdict) {
+    guard model.isRuled(id), model.rule(of: id)?.isList == true else { return }
+    throw .refused(.doesNotFit, "\(model.id).\(model.fields[id].name) \(Sequencer.cureOfList)")
+  }
+
+  /// The refusal of a new element that no verb of lists makes.
+  func notOfList(_ name: UnsafeRawBufferPointer, in model: ModelLog) -> Verdict {
+    let field = String(decoding: name, as: UTF8.self)
+    return .refused(.doesNotFit, "\(model.id).\(field) \(Sequencer.cureOfElement)")
+  }
+
+  /// Checks a description that the proposal has written: what becomes a list holds no other value, and no list with
+  /// elements becomes anything else.
+  func checkLists(in model: ModelLog) throws(Verdict) {
+    let lists = model.rules.current.rules.lists
+    for list in lists.sorted() {
+      guard let head = model.fields.id(of: list), let value = model.presentValue(head) else { continue }
+      if case .array(let elements)? = try? value.json, elements.isEmpty { continue }
+      if ListElements.count(ofHead: value) == model.order(of: list).count { continue }
+      throw .refused(
+        .doesNotFit,
+        "\(model.id).\(list): \(value.shortened) is no list; delete it first, or insert its elements in this proposal")
     }
-    for (list, isDeleted) in edits.lists {
+    for list in model.rules.before.rules.lists.subtracting(lists).sorted() {
       let count = model.order(of: list).count
-      let head = model.fields.id(of: list)
-      if isDeleted, count == 0 {
-        if let head, model.fields.decided(head).hasValue { try write(nil, to: head) }
-        continue
-      }
-      var name = list
-      let id =
-        if let head { head } else {
-          try name.withUTF8 { name in
-            Result { () throws(Verdict) in try introduceAny(UnsafeRawBufferPointer(name), in: model) }
-          }.get()
-        }
-      try write(ListElements.head(count), to: id)
+      guard count > 0 else { continue }
+      throw .refused(.doesNotFit, "\(model.id).\(list): is a list of \(count) elements; delete it first")
     }
-    edits = ListEdits()
-    return changed
   }
+}
 
-  /// Undoes what the present proposal changed in lists.
-  mutating func undoLists(in model: ModelLog) {
-    if !edits.isEmpty { edits = ListEdits() }
-    if model.batch.lists.isChanged { model.batch.lists.undo(model.fields) }
-  }
-
-  /// The proposal deletes all fields.
-  func clearLists(in model: ModelLog) throws(Verdict) {
-    guard edits.isEmpty else {
-      throw .refused(.duplicateField, "clear deletes elements that the proposal names; use two proposals")
-    }
-    if model.fields.elementNames > 0 { model.batch.lists.clear() }
-  }
+extension FieldValue {
+  /// At most 40 characters, for a text that people read.
+  fileprivate var shortened: String { PrintedText.escaped(description, limit: 40) }
 }

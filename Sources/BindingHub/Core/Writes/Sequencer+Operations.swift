@@ -11,13 +11,7 @@ extension Sequencer {
     var violation: String?
     ordinal &+= 1
     while (try? operations.next()) == true {
-      guard let verb = operations.verb else {
-        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is unknown to this hub")
-      }
-      let takesNone = verb == .delete || verb == .clear
-      guard (operations.value == nil) == takesNone else {
-        throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
-      }
+      let verb = try verb(of: operations)
       if verb == .clear {
         try checkRightToClear(model)
         changed += try clear(to: version, by: writer, in: model)
@@ -71,6 +65,24 @@ extension Sequencer {
       changed += 1
     }
     if !edits.isEmpty { changed += try writeLists(to: version, by: writer, in: model) }
+    try checkDescribed(version, violation, in: model)
+    return changed
+  }
+
+  @inline(__always)
+  private func verb(of operation: OperationCursor) throws(Verdict) -> Verb {
+    guard let verb = operation.verb else {
+      throw .refused(.unknownVerb, "verb \(operation.verbNumber) is unknown to this hub")
+    }
+    let takesNone = verb == .delete || verb == .clear
+    guard (operation.value == nil) == takesNone else {
+      throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
+    }
+    return verb
+  }
+
+  @inline(__always)
+  private func checkDescribed(_ version: Version, _ violation: String?, in model: ModelLog) throws(Verdict) {
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
@@ -78,7 +90,6 @@ extension Sequencer {
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
-    return changed
   }
 
   /// Records a description proposed with `setIfAbsent` for a model that has one.

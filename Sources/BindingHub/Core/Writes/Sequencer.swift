@@ -214,6 +214,8 @@ struct Sequencer {
       model.batch.pending.touched.removeSubrange(begun...)
       model.batch.pending.weakFields.removeSubrange(weakBefore...)
       model.dropNames(from: fieldsBefore)
+      // The proposal itself had given that field its id.
+      if case .conflict(let field?, let name) = error, Int(field) >= fieldsBefore { throw .conflict(nil, name: name) }
       throw error
     }
   }

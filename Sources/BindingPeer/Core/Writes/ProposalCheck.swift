@@ -27,7 +27,9 @@ extension Proposal {
     var names: Swift.Set<String> = []
     for operation in operations where operation.verb != .clear {
       try operation.checkName(within: limits)
-      guard operations.count == 1 || names.insert(operation.field).inserted else {
+      // Several operations may concern one element: it is moved and replaced.
+      let isOnce = operations.count == 1 || names.insert(operation.field).inserted
+      guard isOnce || ListElements.parts(of: operation.field) != nil else {
         throw .duplicateField(operation.field)
       }
       try operation.checkValue(within: limits)

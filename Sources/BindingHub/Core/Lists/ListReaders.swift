@@ -2,6 +2,14 @@ import BindingProtocol
 
 /// Peers that do not know lists are not served models that have some: the names of elements are malformed for them,
 /// and they would drop whole messages (protocol.md 6.5-10).
+enum ListReaders {
+  /// What a session is told that is not served a model.
+  static func refusal(of model: String) -> String {
+    "\(model): it has lists, whose elements have names that this program does not know; update it "
+      + "(capability \(Capability.lists))"
+  }
+}
+
 extension HubMachine {
   /// Whether a session can read a model that it is about to join; refuses the join if not.
   func serves(
@@ -29,9 +37,6 @@ extension HubMachine {
   private func refuse(
     _ session: SessionID, _ connection: ConnectionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
-    hub.error(
-      .badName,
-      "\(model.id): it has lists, whose elements have names that this program does not know; update it "
-        + "(capability \(Capability.lists))", session, connection, isFatal: false, &output)
+    hub.error(.badName, ListReaders.refusal(of: model.id), session, connection, isFatal: false, &output)
   }
 }
