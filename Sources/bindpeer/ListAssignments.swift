@@ -87,15 +87,15 @@ struct ListAssignments {
           .doesNotFit,
           "\(title)+=\(excerpt(text)): to append an element, write it as JSON:  '\(title)+={\"id\":7,…}'")
       }
-      operations.append(try checked(title) { () throws(ListFault) in try list.appending(element) })
+      operations.append(try checked(title) { () throws(ListError) in try list.appending(element) })
     case .text, .content, .json:
       let elements = try assignment.value(as: .array, shown: nil, reading).elements ?? []
-      operations += try checked(title) { () throws(ListFault) in try list.operations(to: elements) }
+      operations += try checked(title) { () throws(ListError) in try list.operations(to: elements) }
     }
   }
 
-  private func checked<Result>(_ title: String, _ body: () throws(ListFault) -> Result) throws(Failure) -> Result {
-    do throws(ListFault) { return try body() } catch { throw Failure(.doesNotFit, "\(title): \(error)") }
+  private func checked<Result>(_ title: String, _ body: () throws(ListError) -> Result) throws(Failure) -> Result {
+    do throws(ListError) { return try body() } catch { throw Failure(.doesNotFit, "\(title): \(error)") }
   }
 
   private func missing(_ id: String, in list: UntypedList) -> String {

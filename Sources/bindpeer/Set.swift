@@ -15,7 +15,8 @@ struct Set: AsyncParsableCommand {
       """)
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: """
+  @Argument(
+    help: """
       MODEL.FIELD=VALUE, FIELD:=JSON, FIELD=@FILE, FIELD=-, FIELD+=NUMBER or FIELD!; \
       of a list MODEL.LIST[id=ID].MEMBER=VALUE, LIST+=JSON to append, LIST:=[…]
       """)
@@ -114,7 +115,7 @@ struct Set: AsyncParsableCommand {
     var lists = ListAssignments(of: model, ifVersion: ifVersion)
     for assignment in assignments {
       if try lists.add(assignment, as: reading) {
-        if asDefault { throw Failure(.usage, "--default needs a field that is no list, and \(assignment.title) is one") }
+        if asDefault { throw Failure(.usage, "--default writes no list, and \(assignment.title) is one") }
         continue
       }
       var operation = try assignment.operation(

@@ -54,7 +54,9 @@ struct Remove: AsyncParsableCommand {
     let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
     if address.element != nil {
       if address.value(in: shared) == nil { Terminal.complain("\(address.description) does not exist.") }
-    } else if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
+    } else if let field = address.field, shared[field] == nil,
+      let near = nearest(to: field, among: shared.values.keys)
+    {
       Terminal.complain("\(shared.id) has no field \(field). Did you mean \(shared.id).\(near)?")
     }
     let operation = address.wireField.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")

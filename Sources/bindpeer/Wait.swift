@@ -150,7 +150,9 @@ struct WaitCondition {
 
   /// Throws if the description allows no value for which the condition holds.
   func checkPossible(under description: ModelDescription) throws(Failure) {
-    guard let field = address.field, address.element == nil, let declared = description.fields[field], let comparison else { return }
+    guard let field = address.field, address.element == nil, let declared = description.fields[field],
+      let comparison
+    else { return }
     switch comparison {
     case .different: return
     case .equal:

@@ -66,13 +66,14 @@ struct WriteReport {
     case .unchanged:
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
+      let title = "\(model.id).\(FieldTitle.of(conflict.field))"
       let current = FieldTitle.value(conflict.value, of: conflict.field)
       let value = current.map { "set to \(Terminal.readable($0))" } ?? "deleted"
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
-        refused: \(model.id).\(FieldTitle.of(conflict.field)) changed at version \(conflict.version)\(since): \(value) by \
+        refused: \(title) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
         To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version.
         """)

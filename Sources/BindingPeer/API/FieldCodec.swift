@@ -44,7 +44,7 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored model.
   case mixed(field: String)
   /// The array cannot be written to the list.
-  case list(field: String, ListFault)
+  case list(field: String, ListError)
 
   public var description: String {
     switch self {

@@ -54,7 +54,7 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
     case .rejected(let reason, _): "rejected: \(reason)"
     case .describedOtherwise(let declared, let described):
       "declared as \(declared.allowance), described as \(described.allowance)"
-    case .noElement(let id): ListFault.noElement(id: id).description
+    case .noElement(let id): ListError.noElement(id: id).description
     case .mismatch(let declared, let found): "declared as \(declared.rawValue), found \(found)"
     }
   }

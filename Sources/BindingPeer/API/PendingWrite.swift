@@ -125,19 +125,6 @@ public final class PendingWrite: Sendable {
     return write
   }
 
-  /// Two writes as one, decided in their order: its outcome is that of the second, or of the first if that was not
-  /// applied.
-  static func both(_ first: PendingWrite, _ second: PendingWrite, _ operations: [FieldOperation]) -> PendingWrite {
-    let both = PendingWrite(operations)
-    _ = first.whenSettled { [weak first] outcome in
-      if outcome.complaint != nil { return both.settle(outcome, current: first?.current ?? [:]) }
-      _ = second.whenSettled { [weak second] outcome in
-        both.settle(outcome, current: second?.current ?? [:], modelVersion: second?.modelVersion)
-      }
-    }
-    return both
-  }
-
   private func removeReceiver(_ number: UInt64) {
     progress.withLock {
       guard case .unacknowledged(var waiting?) = $0 else { return }

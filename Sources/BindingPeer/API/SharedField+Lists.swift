@@ -23,13 +23,10 @@ extension SharedField {
       let limit = Condition.maxCount - 1
       let operations = try list.operations(
         from: base, to: value, of: name, checkedBy: cell.check(in: name), limit: limit)
-      if let twice = operations.replacing.first, let id = ListElements.parts(of: twice.field)?.id {
-        throw FieldError.list(field: name, .movedAndChanged(id: String(id)))
-      }
-      if operations.placing.isEmpty { return value }
-      let fields = [name] + operations.placing.filter { $0.verb != .insert }.map(\.field)
+      if operations.isEmpty { return value }
+      let fields = [name] + Swift.Set(operations.filter { $0.verb != .insert }.map(\.field)).sorted()
       let write = try cell.writeElements(
-        operations.placing, conditions: fields.map { Condition(field: $0, epoch: at.epoch, version: at.version) },
+        operations, conditions: fields.map { Condition(field: $0, epoch: at.epoch, version: at.version) },
         in: model, name)
       let outcome = await write.outcome
       switch outcome {

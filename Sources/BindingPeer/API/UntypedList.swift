@@ -44,7 +44,7 @@ package struct UntypedList: Sendable {
   }
 
   /// The operation that appends an element.
-  package func appending(_ element: FieldValue) throws(ListFault) -> FieldOperation {
+  package func appending(_ element: FieldValue) throws(ListError) -> FieldOperation {
     let id = try UntypedList.checkedID(of: element, at: ids.count)
     return FieldOperation(.insert, field(of: id), ListOperand(after: ids.last, element: element).value)
   }
@@ -57,7 +57,7 @@ package struct UntypedList: Sendable {
   }
 
   /// The least operations that make this the list.
-  package func operations(to new: [FieldValue]) throws(ListFault) -> [FieldOperation] {
+  package func operations(to new: [FieldValue]) throws(ListError) -> [FieldOperation] {
     var newIDs: [String] = []
     for element in new { newIDs.append(try UntypedList.checkedID(of: element, at: newIDs.count)) }
     let steps = try ListDifference.steps(from: ids, to: newIDs) { !FieldValue.isSame(elements[$0], new[$1]) }
@@ -65,7 +65,6 @@ package struct UntypedList: Sendable {
       throw .tooManyOperations(steps.count, limit: ListDifference.maxOperations)
     }
     var operations: [FieldOperation] = []
-    var moved: Set<Int> = []
     for step in steps {
       switch step {
       case .remove(let id): operations.append(FieldOperation(.delete, field(of: id)))
@@ -73,18 +72,16 @@ package struct UntypedList: Sendable {
         let operand = ListOperand(after: after, before: before, element: new[index])
         operations.append(FieldOperation(.insert, field(of: newIDs[index]), operand.value))
       case .move(let index, let after, let before):
-        moved.insert(index)
         let operand = ListOperand(after: after, before: before)
         operations.append(FieldOperation(.move, field(of: newIDs[index]), operand.value))
       case .replace(let index):
-        guard !moved.contains(index) else { throw .movedAndChanged(id: newIDs[index]) }
         operations.append(FieldOperation(.replace, field(of: newIDs[index]), new[index]))
       }
     }
     return operations
   }
 
-  private static func checkedID(of element: FieldValue, at index: Int) throws(ListFault) -> String {
+  private static func checkedID(of element: FieldValue, at index: Int) throws(ListError) -> String {
     guard let id = id(of: element) else { throw .missingID(index: index) }
     guard ListElements.isID(id) else { throw .badID(id, index: index) }
     return id

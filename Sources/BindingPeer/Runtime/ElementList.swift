@@ -40,7 +40,7 @@ where
     self.declared = declared
     var held = Held()
     var problem = ElementID.isSupported(Element.ID.self) ? nil : ElementID.problem(of: Element.ID.self)
-    do throws(ListFault) {
+    do throws(ListError) {
       held.ids = try problem == nil ? ElementList.ids(of: declared) : []
       _ = try ListDifference.steps(from: [], to: held.ids) { _, _ in false }
       held.elements = Array(declared)
@@ -70,18 +70,17 @@ where
   func operations(
     from base: ListBase<Value>, to value: Value, of name: String,
     checkedBy check: (_ id: String, _ element: FieldValue) throws(FieldError) -> Void, limit: Int
-  ) throws(FieldError) -> ListOperations {
+  ) throws(FieldError) -> [FieldOperation] {
     if isStoredAsArray { throw .list(field: name, .storedAsArray) }
     let new = Array(value)
     let old = base.elements as? [Element] ?? []
-    let (ids, steps) = try Result { () throws(ListFault) in
+    let (ids, steps) = try Result { () throws(ListError) in
       let ids = try ElementList.ids(of: value)
       let steps = try ListDifference.steps(from: base.ids, to: ids) { old[$0] != new[$1] }
       guard steps.count <= limit else { throw .tooManyOperations(steps.count, limit: limit) }
       return (ids, steps)
     }.mapError { FieldError.list(field: name, $0) }.get()
-    var operations = ListOperations()
-    var moved: Set<Int> = []
+    var operations: [FieldOperation] = []
     func encoded(_ index: Int) throws(FieldError) -> FieldValue {
       let element = try codec.encode(new[index])
       try check(ids[index], element)
@@ -89,17 +88,16 @@ where
     }
     for step in steps {
       switch step {
-      case .remove(let id): operations.placing.append(FieldOperation(.delete, ListElements.field(of: id, in: name)))
+      case .remove(let id): operations.append(FieldOperation(.delete, ListElements.field(of: id, in: name)))
       case .insert(let index, let after, let before):
         let operand = ListOperand(after: after, before: before, element: try encoded(index))
-        operations.placing.append(FieldOperation(.insert, ListElements.field(of: ids[index], in: name), operand.value))
+        operations.append(FieldOperation(.insert, ListElements.field(of: ids[index], in: name), operand.value))
       case .move(let index, let after, let before):
-        moved.insert(index)
         let operand = ListOperand(after: after, before: before)
-        operations.placing.append(FieldOperation(.move, ListElements.field(of: ids[index], in: name), operand.value))
+        operations.append(FieldOperation(.move, ListElements.field(of: ids[index], in: name), operand.value))
       case .replace(let index):
-        let operation = FieldOperation(.replace, ListElements.field(of: ids[index], in: name), try encoded(index))
-        if moved.contains(index) { operations.replacing.append(operation) } else { operations.placing.append(operation) }
+        operations.append(
+          FieldOperation(.replace, ListElements.field(of: ids[index], in: name), try encoded(index)))
       }
     }
     return operations
@@ -127,7 +125,7 @@ where
   }
 
   /// The ids as text; each is checked.
-  private static func ids(of value: Value) throws(ListFault) -> [String] {
+  private static func ids(of value: Value) throws(ListError) -> [String] {
     var ids: [String] = []
     ids.reserveCapacity(value.count)
     for element in value {
@@ -244,7 +242,8 @@ where
       cells.withLock { $0.due.append(cell) }
     }
     let broken = next.broken.min { $0.key < $1.key }
-    return (Value(next.elements), broken.map { "element \($0.key): \(PrintedText.escaped($0.value.description, limit: 80))" })
+    let words = broken.map { id, value in "element \(id): \(PrintedText.escaped(value.description, limit: 80))" }
+    return (Value(next.elements), words)
   }
 
   func publish() {

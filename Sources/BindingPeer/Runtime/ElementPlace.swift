@@ -106,7 +106,7 @@ where
     var whole = field.value(over: base)
     guard let index = index(in: whole) else {
       if value == nil { return }
-      throw refusal(ListFault.noElement(id: id).description)
+      throw refusal(ListError.noElement(id: id).description)
     }
     let behind = whole.index(after: index)
     whole.replaceSubrange(index..<behind, with: value.map { [$0] } ?? [])

@@ -41,19 +41,14 @@ extension FieldCell {
 
   // MARK: Writing
 
-  /// Writes what turns a base into a value: one commit, and one more for the values of elements that move and change.
+  /// Writes what turns a base into a value, as one commit.
   /// - Returns: nil if nothing has to be written.
   func writeList(
     _ list: any FieldList<Value>, _ value: Value, from base: ListBase<Value>
   ) throws -> PendingWrite? {
     let (model, name) = try attached()
     let operations = try list.operations(from: base, to: value, of: name, checkedBy: check(in: name))
-    var write: PendingWrite?
-    for part in [operations.placing, operations.replacing] where !part.isEmpty {
-      let next = try writeElements(part, in: model, name)
-      write = write.map { PendingWrite.both($0, next, operations.placing + operations.replacing) } ?? next
-    }
-    return write
+    return operations.isEmpty ? nil : try writeElements(operations, in: model, name)
   }
 
   /// Writes operations on elements.
@@ -70,10 +65,7 @@ extension FieldCell {
     _ list: any FieldList<Value>, _ value: Value, from base: ListBase<Value>, _ name: String
   ) throws(FieldError) -> (operations: [FieldOperation], policies: [String: WritePolicy]) {
     let operations = try list.operations(from: base, to: value, of: name, checkedBy: check(in: name))
-    if let twice = operations.replacing.first, let id = ListElements.parts(of: twice.field)?.id {
-      throw .list(field: name, .movedAndChanged(id: String(id)))
-    }
-    return (operations.placing, policies(of: operations.placing))
+    return (operations, policies(of: operations))
   }
 
   private func policies(of operations: [FieldOperation]) -> [String: WritePolicy] {
@@ -85,7 +77,7 @@ extension FieldCell {
   func defaultElements(in name: String) -> [FieldOperation] {
     guard let list else { return [] }
     let unwritten = ListBase(value: declared, ids: [], elements: nil)
-    return (try? list.operations(from: unwritten, to: declared, of: name, checkedBy: check(in: name)))?.placing ?? []
+    return (try? list.operations(from: unwritten, to: declared, of: name, checkedBy: check(in: name))) ?? []
   }
 
   var misdeclaration: String? { list?.misdeclaration }

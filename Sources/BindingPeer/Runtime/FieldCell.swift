@@ -194,7 +194,9 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   func accept(_ update: FieldUpdate) {
     if let list { return accept(update, in: list) }
-    guard let value = update.list.map({ $0.isWritten ? $0.array : nil }) ?? update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
+    guard let value = update.list.map({ $0.isWritten ? $0.array : nil }) ?? update.value else {
+      return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs)
+    }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
     accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)

@@ -10,14 +10,6 @@ struct ListBase<Value: Sendable>: Sendable {
   let elements: (any Sendable)?
 }
 
-/// The operations that an assignment becomes.
-struct ListOperations: Sendable {
-  /// Each element once: insertions, moves, removals, and the new values of elements that stay where they are.
-  var placing: [FieldOperation] = []
-  /// The new values of elements that `placing` moves. One proposal names each element once, so they are a second one.
-  var replacing: [FieldOperation] = []
-}
-
 /// What a field's cell has besides, if the field is a list: the elements one by one.
 protocol FieldList<Value>: AnyObject, Sendable {
   associatedtype Value: Sendable
@@ -32,7 +24,7 @@ protocol FieldList<Value>: AnyObject, Sendable {
   func operations(
     from base: ListBase<Value>, to value: Value, of name: String,
     checkedBy check: (_ id: String, _ element: FieldValue) throws(FieldError) -> Void, limit: Int
-  ) throws(FieldError) -> ListOperations
+  ) throws(FieldError) -> [FieldOperation]
 
   /// Takes over what the list shows; nil: it was never written, and the default shows. Only elements that are new or
   /// changed are decoded.
@@ -54,7 +46,7 @@ extension FieldList {
   func operations(
     from base: ListBase<Value>, to value: Value, of name: String,
     checkedBy check: (_ id: String, _ element: FieldValue) throws(FieldError) -> Void
-  ) throws(FieldError) -> ListOperations {
+  ) throws(FieldError) -> [FieldOperation] {
     try operations(from: base, to: value, of: name, checkedBy: check, limit: ListDifference.maxOperations)
   }
 }

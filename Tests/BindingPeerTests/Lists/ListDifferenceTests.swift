@@ -6,7 +6,7 @@ import Testing
 struct ListDifferenceTests {
   private func steps(
     _ old: String, _ new: String, changed: Set<String> = []
-  ) throws(ListFault) -> [ListDifference.Step] {
+  ) throws(ListError) -> [ListDifference.Step] {
     let (old, new) = (old.map(String.init), new.map(String.init))
     return try ListDifference.steps(from: old, to: new) { _, index in changed.contains(new[index]) }
   }
@@ -71,16 +71,18 @@ struct ListDifferenceTests {
 
   @Test(
     "an id that stands twice is refused, wherever the two stand",
-    arguments: [("abc", "abcb", "b"), ("abc", "aabc", "a"), ("", "xx", "x"), ("abc", "abxcx", "x"), ("abcd", "bab", "b")])
+    arguments: [
+      ("abc", "abcb", "b"), ("abc", "aabc", "a"), ("", "xx", "x"), ("abc", "abxcx", "x"), ("abcd", "bab", "b"),
+    ])
   func duplicates(_ old: String, _ new: String, _ id: String) {
-    #expect(throws: ListFault.duplicateID(id)) { try steps(old, new) }
+    #expect(throws: ListError.duplicateID(id)) { try steps(old, new) }
   }
 
   @Test("many new ids beside a long list are found to be twice in it")
   func manyFresh() {
     let old = (0..<100).map(String.init)
     let new = old + (200..<300).map(String.init) + ["50"]
-    #expect(throws: ListFault.duplicateID("50")) {
+    #expect(throws: ListError.duplicateID("50")) {
       _ = try ListDifference.steps(from: old, to: new) { _, _ in false }
     }
   }

@@ -102,8 +102,16 @@ struct ListElementTests {
     try await desks.begin(with: [1, 2])
     let (one, two) = (desks.left.$cues[id: 1], desks.left.$cues[id: 2])
     let (first, second) = (Seen<Bool>(), Seen<Bool>())
-    withObservationTracking { _ = one.value } onChange: { first.add(true) }
-    withObservationTracking { _ = two.value } onChange: { second.add(true) }
+    withObservationTracking {
+      _ = one.value
+    } onChange: {
+      first.add(true)
+    }
+    withObservationTracking {
+      _ = two.value
+    } onChange: {
+      second.add(true)
+    }
     let derived = Derived { two.value?.name ?? "none" }
     #expect(derived.value == "n2")
     desks.right.cues[1].name = "x"

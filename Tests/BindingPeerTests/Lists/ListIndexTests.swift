@@ -69,8 +69,9 @@ private struct Bench {
 
 @Suite("What a list shows")
 struct ListIndexTests {
-  private func insert(_ id: String, after: String? = nil, before: String? = nil, _ element: String = "1") -> FieldOperation
-  {
+  private func insert(
+    _ id: String, after: String? = nil, before: String? = nil, _ element: String = "1"
+  ) -> FieldOperation {
     let element = FieldValue(bytes: Array(element.utf8))
     return FieldOperation(.insert, "cues@\(id)", ListOperand(after: after, before: before, element: element).value)
   }

@@ -18,14 +18,16 @@ package enum ListDifference {
 
   /// Compares two lists of ids; those of `old` are different.
   /// - Parameter isChanged: whether the element at an index of `old`, which is at an index of `new`, has another value.
-  /// - Throws: `ListFault.duplicateID`.
+  /// - Throws: `ListError.duplicateID`.
   package static func steps(
     from old: [String], to new: [String], isChanged: (_ old: Int, _ new: Int) -> Bool
-  ) throws(ListFault) -> [Step] {
+  ) throws(ListError) -> [Step] {
     var head = 0
     var (oldEnd, newEnd) = (old.count, new.count)
     while head < oldEnd, head < newEnd, old[head] == new[head] { head += 1 }
-    while oldEnd > head, newEnd > head, old[oldEnd - 1] == new[newEnd - 1] { (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1) }
+    while oldEnd > head, newEnd > head, old[oldEnd - 1] == new[newEnd - 1] {
+      (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
+    }
     var steps: [Step] = []
     for index in 0..<head where isChanged(index, index) { steps.append(.replace(index: index)) }
     if head < oldEnd || head < newEnd {
@@ -41,7 +43,7 @@ package enum ListDifference {
   /// For each id in the middle of `new` its index in `old`; nil: it is new.
   private static func formerIndices(
     of new: [String], _ newMiddle: Range<Int>, in old: [String], _ oldMiddle: Range<Int>
-  ) throws(ListFault) -> [Int?] {
+  ) throws(ListError) -> [Int?] {
     var index = Dictionary(zip(old[oldMiddle], oldMiddle), uniquingKeysWith: { first, _ in first })
     var former: [Int?] = []
     former.reserveCapacity(newMiddle.count)
@@ -115,7 +117,7 @@ package enum ListDifference {
 }
 
 /// Why an array cannot be written to a list.
-public enum ListFault: Error, Sendable, Hashable {
+public enum ListError: Error, Sendable, Hashable {
   /// Two elements have this id.
   case duplicateID(String)
   /// The element at this index has no id: it is nil, or empty.
@@ -128,14 +130,11 @@ public enum ListFault: Error, Sendable, Hashable {
   case noElement(id: String)
   /// The write would take this many operations.
   case tooManyOperations(Int, limit: Int)
-  /// The element with this id has another place and another value, in a `change {}` or an `update {}`, which are one
-  /// commit: that names each element once.
-  case movedAndChanged(id: String)
   /// The hub holds one array in this field.
   case storedAsArray
 }
 
-extension ListFault: CustomStringConvertible {
+extension ListError: CustomStringConvertible {
   /// The fault and its cure, phrased to follow the field's name.
   public var description: String {
     switch self {
@@ -150,9 +149,6 @@ extension ListFault: CustomStringConvertible {
     case .noElement(let id): "there is no element \(id); it was removed, or never inserted"
     case .tooManyOperations(let count, let limit):
       "the new array differs from the list by \(count) elements, and one write has at most \(limit); assign it in parts"
-    case .movedAndChanged(let id):
-      "element \(id) has another place and another value, and one commit names each element once; "
-        + "assign its place and its value one after the other"
     case .storedAsArray:
       "the hub holds one array here, written by a program without the policy list; delete the field, let this program "
         + "describe it, and assign the elements"

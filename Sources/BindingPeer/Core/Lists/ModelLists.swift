@@ -67,13 +67,13 @@ extension ModelSync {
   /// - Returns: whether it is one.
   mutating func endIfOfList(_ write: WriteID, _ context: inout SessionContext) -> Bool {
     guard let proposal = writes[write]?.proposal, proposal.isOfList else { return false }
-    let text = ListFault.hubWithoutLists(proposal.operations[0].field)
+    let text = ListError.hubWithoutLists(proposal.operations[0].field)
     end(write, as: .refused(Refusal(.unknownVerb, text)), &context)
     return true
   }
 }
 
-extension ListFault {
+extension ListError {
   static func hubWithoutLists(_ field: String) -> String {
     "\(field): this hub knows no lists; update it, or declare the field without the policy list"
   }

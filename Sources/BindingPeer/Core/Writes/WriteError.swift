@@ -68,7 +68,7 @@ extension WriteError: CustomStringConvertible {
         + "maxHops is \(limit)"
     case .outboxFull(let writes, let bytes):
       "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
-    case .hubWithoutLists(let field): ListFault.hubWithoutLists(field)
+    case .hubWithoutLists(let field): ListError.hubWithoutLists(field)
     case .numbersUsedUp: "this peer has used up its write numbers in this model; restart it"
     }
   }
