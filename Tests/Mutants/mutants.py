@@ -112,4 +112,6 @@ MUTANTS = {
     "keepHead": "§6.5 the head of a list does not change",
     "spreadUnwritten": "§6.5 the new ranks of neighbours are not written",
     "trustOfferedHeads": "§6.5 after a loss the head of a list does not count its elements",
+    "staleListOrder": "§6.5 a move does not change the order in which a peer shows a list",
+    "staleListElement": "§6.5 a replacement does not change the element that a peer shows",
 }

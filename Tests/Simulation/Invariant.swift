@@ -75,7 +75,10 @@ final class Invariants {
         ApprovalOracle(
           context: context, log: log, ephemeral: ephemeral, sessions: sessions, questions: approvals))
     }
-    if context.profile.lists > 0 { all.append(ListOracle(context: context, log: log)) }
+    if context.profile.lists > 0 {
+      all.append(ListOracle(context: context, log: log))
+      all.append(ShownListOracle(context: context, log: log))
+    }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }

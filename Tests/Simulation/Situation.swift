@@ -97,6 +97,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case listChanged = "order or members of a list changed"
   case listSpread = "neighbours in a list got other ranks"
   case listRecovered = "elements of a list recovered"
+  case listShown = "list shown as it is committed"
   case keysChanged = "hub's keys changed"
   case keysLearned = "hub's keys learned"
 }
