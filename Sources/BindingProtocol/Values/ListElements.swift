@@ -12,6 +12,8 @@ package enum ListElements {
     package var rank: Int64
     /// The element, byte for byte as it was written.
     package var element: FieldValue
+
+    package init(rank: Int64, element: FieldValue) { (self.rank, self.element) = (rank, element) }
   }
 
   // MARK: Names
