@@ -6,6 +6,7 @@ extension Peer {
   /// and writes the defaults of fields that never had a value. Reports a description that differs.
   func describe(_ model: SharedModel, as fields: [(name: String, cell: any AnyFieldCell)]) {
     let declaration = Declaration(fields)
+    model.declared.withLock { $0 = declaration.description }
     let id = model.id
     Task.detached { [weak model, runtime] in
       // Without a hub nothing is proposed: the declared defaults show anyway.
@@ -20,7 +21,7 @@ extension Peer {
 
 /// A program's declaration of a model's fields.
 private struct Declaration: Sendable {
-  private let description: FieldValue
+  let description: FieldValue
   private let fields: ModelDescription
   private let defaults: [FieldOperation]
   private let lists: [(name: String, elements: [FieldOperation])]
@@ -69,11 +70,11 @@ private struct Declaration: Sendable {
   /// Inserts the default of a list that was never written. It is on condition of that, so it yields to another's.
   private func propose(_ elements: [FieldOperation], of list: String, to model: SharedModel) {
     let inForce = present(in: model)?.jsonIfValid.map(ModelDescription.init)
-    guard model.mayWrite(list), model.record(list)?.committed == nil, inForce?.fields[list]?.policy == "list" else {
-      return
-    }
+    let isWritten = model.record(list)?.committed != nil || model[list] != nil
+    guard model.mayWrite(list), !isWritten, inForce?.fields[list]?.policy == "list" else { return }
     let condition = Condition(field: list, epoch: model.version.epoch, version: 0)
-    _ = try? model.write(Proposal(operations: elements, conditions: [condition]))
+    _ = try? model.write(
+      Proposal(operations: elements, conditions: [condition]), isWeak: true, whenOverlaid: { _ in })
   }
 
   /// The description that the hub has.

@@ -23,6 +23,8 @@ public final class SharedModel: Sendable {
   let shownBroadcasters: Protected<ShownBroadcasters> = Protected(ShownBroadcasters())
   /// The description last read, with the text that it was read from.
   private let described: Protected<Described?> = Protected(nil)
+  /// The description of the fields as this program declares them; nil: it declares none.
+  let declared: Protected<FieldValue?> = Protected(nil)
 
   /// The most updates that wait for a lagging lane; beyond it the oldest are dropped and counted.
   public static let maxWaitingUpdates = 10_000
@@ -146,9 +148,12 @@ public final class SharedModel: Sendable {
 extension SharedModel {
   /// Overlays the proposal and registers it; `whenOverlaid` gets what shows then.
   func write(
-    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenOverlaid: @Sendable (OverlaidFields) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], isWeak: Bool = false,
+    whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
-    let pending = PendingWrite(proposal.operations)
+    let isOfList = proposal.isOfList
+    if isOfList { try describeFirst() }
+    let pending = PendingWrite(proposal.operations, isWeak: isWeak)
     let hops = max(proposal.hops, Hops.current)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       var proposal = proposal
@@ -160,9 +165,18 @@ extension SharedModel {
       state.stamp += 1
       return state.stamp
     }
-    let isPlain = policies.isEmpty && proposal.isPlainSet && !proposal.isOfList
+    let isPlain = policies.isEmpty && proposal.isPlainSet && !isOfList
     whenOverlaid(isPlain ? OverlaidFields(stamp: stamp) : present(proposal.operations.map(\.field)))
     return pending
+  }
+
+  /// A hub takes elements only for a list that is described as one, and the description of a new model may be on its
+  /// way: it goes first.
+  private func describeFirst() throws(WriteError) {
+    guard shown(Names.description) == nil, mayWrite(Names.description), let description = declared.withLock({ $0 })
+    else { return }
+    let weak = FieldOperation(.setIfAbsent, Names.description, description)
+    _ = try write(Proposal(operations: [weak]), isWeak: true, whenOverlaid: { _ in })
   }
 
   /// What these fields show now.

@@ -151,11 +151,9 @@ where
     return ListBase(value: Value(next.elements), ids: next.ids, elements: next.elements)
   }
 
-  func setStoredAsArray(stamp: UInt64) {
-    held.withLock { held in
-      guard stamp > held.stamp else { return }
-      held = Held(isStoredAsArray: true, stamp: stamp)
-    }
+  func hold(array: Value?, stamp: UInt64) {
+    let next = Held(elements: array.map { Array($0) } ?? [], isStoredAsArray: true, stamp: stamp)
+    held.withLock { if stamp > $0.stamp { $0 = next } }
   }
 
   func hold(_ value: Value) {

@@ -19,8 +19,9 @@ extension FieldCell {
     var shown = update.list
     if shown == nil, let value = update.value {
       guard ListElements.count(ofHead: value) != nil else {
-        list.setStoredAsArray(stamp: update.stamp)
-        guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
+        let decoded = codec.decode(value)
+        list.hold(array: decoded, stamp: update.stamp)
+        guard let decoded else { return fallBack(from: value, update) }
         return accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
       }
       shown = ShownList(name: declaredName ?? "", isWritten: true)

@@ -134,6 +134,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     do {
       if let list {
         let write = try writeList(list, value, from: base ?? list.base)
+        if write == nil { record(nil) }
         if let refused { write?.whenRefused(on: attachment.model.lane, writing: nil, refused) }
         return
       }

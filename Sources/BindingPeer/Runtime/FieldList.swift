@@ -32,8 +32,8 @@ protocol FieldList<Value>: AnyObject, Sendable {
   func receive(_ list: ShownList?, stamp: UInt64) -> (value: Value, broken: String?)?
   /// What `receive` would show.
   func decoded(_ list: ShownList) -> ListBase<Value>
-  /// The hub holds one array instead of a list.
-  func setStoredAsArray(stamp: UInt64)
+  /// The hub holds one array instead of a list; nil: it cannot be decoded.
+  func hold(array: Value?, stamp: UInt64)
   /// Takes over a value of a list that is not shared.
   func hold(_ value: Value)
   /// Notifies the observers of elements.

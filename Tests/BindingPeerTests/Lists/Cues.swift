@@ -38,7 +38,11 @@ struct TwoDesks {
     ]
     left = try await peers[0].share(Show.self, id: "show", on: .direct, timeout: .seconds(20))
     right = try await peers[1].share(Show.self, id: "show", on: .direct, timeout: .seconds(20))
-    _ = await eventually { [peers] in peers.allSatisfy { $0.status.unconfirmed == 0 } }
+    // The description and the default of the title.
+    let shows = [left, right]
+    _ = await eventually {
+      shows.allSatisfy { $0.shared?.record("title")?.committed != nil && $0.status.unconfirmed == 0 }
+    }
   }
 
   /// Whether both show the same and wait for nothing.

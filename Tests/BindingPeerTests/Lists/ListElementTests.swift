@@ -118,17 +118,4 @@ struct ListElementTests {
     #expect(await eventually { second.all.count == 1 && derived.value == "x" })
     #expect(first.all.isEmpty)
   }
-
-  @Test("a row that nobody uses is forgotten, however many ids come and go")
-  func forgotten() async throws {
-    let desks = try await TwoDesks()
-    weak var subject: AnyObject?
-    do {
-      let token = desks.left.$cues[id: 1].observe { _ in }
-      subject = token
-      token.cancel()
-    }
-    for id in 0..<500 { _ = desks.left.$cues[id: id].value }
-    #expect(subject == nil)
-  }
 }

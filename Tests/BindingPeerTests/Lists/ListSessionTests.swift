@@ -101,6 +101,24 @@ struct ListSessionTests {
     #expect(throws: WriteError.hubWithoutLists(field: "cues@y")) { try bench.write(insert("y", after: nil, "1")) }
   }
 
+  @Test("one edit of 10,000 elements sends less than 200 bytes")
+  func bytes() throws {
+    var bench = PeerBench()
+    bench.capabilities = [Capability.lists]
+    bench.live(
+      version: 5,
+      (1...10_000).map { Entry(name: "cues@\($0)", value: "{\"at\":\($0),\"is\":{\"id\":\($0)}}", version: 5) })
+    var effects = PeerEffects()
+    let element = json("{\"id\":7000,\"name\":\"Storm\",\"seconds\":12.5}")
+    let operation = FieldOperation(.replace, "cues@7000", element)
+    _ = try bench.session.write(
+      Proposal(operations: [operation]), to: "lamp", now: bench.now, into: &effects)
+    bench.session.finishDrain(now: bench.now, into: &effects)
+    let frames = effects.link.compactMap { if case .send(let frame) = $0 { frame } else { nil } }
+    #expect(!frames.isEmpty && frames.reduce(0) { $0 + $1.count } < 200)
+    #expect(bench.session.shownList("lamp", "cues")?.values[6_999] == element)
+  }
+
   @Test("operations on lists are kept in an outbox as they are, and resumed")
   func outbox() throws {
     var bench = PeerBench(keepsOutbox: true)
