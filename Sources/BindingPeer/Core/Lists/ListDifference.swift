@@ -150,8 +150,8 @@ extension ListError: CustomStringConvertible {
     case .tooManyOperations(let count, let limit):
       "the new array differs from the list by \(count) elements, and one write has at most \(limit); assign it in parts"
     case .storedAsArray:
-      "the hub holds one array here, written by a program without the policy list; delete the field, let this program "
-        + "describe it, and assign the elements"
+      "the hub holds one array here, written by a program without the policy list; delete the field and the model's "
+        + "@description, share the model again, and assign the elements"
     }
   }
 }
