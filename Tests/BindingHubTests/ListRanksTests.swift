@@ -129,16 +129,16 @@ import Testing
   mutating func fresh(_ count: Int) {
     var bench = ListBench { $0.limits.maxModelFields = 400 }
     bench.write(.insert("kept", "7"))
-    var index = 0
-    while index < count {
-      let ids = (0..<50).map { "f\(index + $0)" }
-      bench.write(ids.map { .insert($0, before: "kept") })
-      bench.write(ids.map { .remove($0) })
-      index += 50
-      if bench.hub.machine.hasOpenSession(Speaker.ann.session) { continue }
-      bench.hub.hello(.ann)
-      let number = bench.hub.machine.hub.models[0].writers.lastStored(of: Speaker.ann.identity.tag) + 1
-      bench.hub.join(.ann, Join(request: 9, model: "lamp", unacknowledged: number), topic: bench.topic)
+    for first in stride(from: 0, to: count, by: 50) {
+      let ids = (0..<50).map { "f\(first + $0)" }
+      for operations in [ids.map { WireOperation.insert($0, before: "kept") }, ids.map { .remove($0) }] {
+        bench.write(operations)
+        if bench.hub.machine.hasOpenSession(Speaker.ann.session) { continue }
+        // The fields have new numbers.
+        bench.hub.hello(.ann)
+        let number = bench.hub.machine.hub.models[0].writers.lastStored(of: Speaker.ann.identity.tag) + 1
+        bench.hub.join(.ann, Join(request: 9, model: "lamp", unacknowledged: number), topic: bench.topic)
+      }
     }
     #expect(bench.hub.counters.refusals.isEmpty)
     #expect(bench.hub.machine.hub.models[0].fields.count < 400)

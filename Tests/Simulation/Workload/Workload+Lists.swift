@@ -24,7 +24,8 @@ extension Workload {
       let record = peer.session.fieldRecord(modelNames[model], field)
       proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
     }
-    try peer.write(proposal, to: model)
+    // A forged replica without a description may have deleted it.
+    try peer.write(proposal, to: model, mayBeRefused: profile.forgedOffers > 0)
   }
 
   private func listOperation(on id: String, isShown: Bool, of peer: SimulatedPeer) -> FieldOperation {

@@ -4,6 +4,8 @@ import BindingProtocol
 /// fields change otherwise than by the verbs of lists: after a batch that was not stored, a recovery, a renumbering.
 struct ModelLists {
   private var orders: [String: ListOrder] = [:]
+  /// Whether the orders of all lists that have elements are here.
+  private(set) var isMade = false
   /// What the present commit changed, to undo it: each change with the rank before.
   private var changes: [(list: String, field: FieldID, before: Int64?)] = []
   /// The present commit has deleted fields without regard to their order.
@@ -14,7 +16,16 @@ struct ModelLists {
 
   subscript(list: String) -> ListOrder? { orders[list] }
 
-  mutating func add(_ order: ListOrder, of list: String) { orders[list] = order }
+  /// The orders of all lists that have elements.
+  mutating func make(_ elements: [String: [ListOrder.Entry]], _ fields: FieldSlots) {
+    for (list, entries) in elements { orders[list] = ListOrder(entries, fields) }
+    isMade = true
+  }
+
+  /// Adds a list without elements, unless it is there.
+  mutating func add(_ list: String, _ fields: FieldSlots) {
+    if orders[list] == nil { orders[list] = ListOrder([], fields) }
+  }
 
   /// Gives an element a rank, or takes it out.
   mutating func set(_ field: FieldID, to rank: Int64?, in list: String, _ fields: FieldSlots) {
@@ -33,7 +44,7 @@ struct ModelLists {
   mutating func clear() {
     orders.removeAll()
     changes.removeAll()
-    isStale = true
+    (isStale, isMade) = (true, false)
   }
 
   /// The present commit is decided.
@@ -44,7 +55,10 @@ struct ModelLists {
 
   /// The present commit is rolled back.
   mutating func undo(_ fields: FieldSlots) {
-    if isStale { orders.removeAll() }
+    if isStale {
+      orders.removeAll()
+      isMade = false
+    }
     for change in changes.reversed() { orders[change.list]?.set(change.field, to: change.before, fields) }
     keep()
   }
@@ -52,6 +66,7 @@ struct ModelLists {
   /// Forgets all orders.
   mutating func forget() {
     orders.removeAll()
+    isMade = false
     keep()
   }
 }
@@ -66,17 +81,19 @@ extension ModelLog {
     return batch.lists[list] ?? ListOrder([], fields)
   }
 
-  /// Makes the order of a list from all fields, unless there is one.
+  /// Makes the orders of all lists in one pass over the fields, the first time.
   func makeOrder(of list: String) {
-    guard batch.lists[list] == nil else { return }
-    var entries: [ListOrder.Entry] = []
-    if fields.elementNames > 0 {
-      for id in 0..<FieldID(fields.count) where fields[id].isElement && fields.decided(id).hasValue {
-        guard ListElements.parts(of: fields[id].name)?.list == list[...], let rank = rank(of: id) else { continue }
-        entries.append(.init(rank: rank, field: id))
+    if !batch.lists.isMade {
+      var elements: [String: [ListOrder.Entry]] = [:]
+      if fields.elementNames > 0 {
+        for id in 0..<FieldID(fields.count) where fields[id].isElement && fields.decided(id).hasValue {
+          guard let list = ListElements.parts(of: fields[id].name)?.list, let rank = rank(of: id) else { continue }
+          elements[String(list), default: []].append(.init(rank: rank, field: id))
+        }
       }
+      batch.lists.make(elements, fields)
     }
-    batch.lists.add(ListOrder(entries, fields), of: list)
+    batch.lists.add(list, fields)
   }
 
   /// The rank in the decided value of an element; nil: it is none.

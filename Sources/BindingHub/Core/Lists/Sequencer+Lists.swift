@@ -120,10 +120,12 @@ extension Sequencer {
   /// - Returns: whether the field is one.
   mutating func deleteList(_ head: FieldID, in model: ModelLog) -> Bool {
     let isRuled = model.isRuled(head) && model.rule(of: head)?.isList == true
-    guard isRuled || model.fields.elementNames > 0 else { return false }
+    let isHead =
+      isRuled || model.fields.elementNames > 0
+      && model.presentValue(head).flatMap { ListElements.count(ofHead: $0) } != nil
+    guard isHead else { return false }
     let list = model.fields[head].name
     let elements = model.order(of: list).entries.map(\.field)
-    guard isRuled || !elements.isEmpty else { return false }
     for element in elements {
       model.batch.lists.set(element, to: nil, in: list, model.fields)
       edits.set(element, .removed)
