@@ -60,7 +60,7 @@ class Peer:
         """Hears what comes, for at most so long; a silent hub is looked for again on a new connection."""
         if not self.greeted and self.dealer.poll(min(seconds, 0.2) * 1000, zmq.POLLOUT):
             who = self.tag + self.secret + text("python")
-            self.send(1, b"\0\0" + who + bytes(5) + text("json") + b"\1" + text("users"))
+            self.send(1, b"\0\0" + who + bytes(5) + text("json") + b"\2" + text("users") + text("lists"))
             self.greeted = True
         for socket in zmq.select([*self.sockets], [], [], seconds if self.greeted else 0)[0]:
             while not socket.closed and socket.poll(0):
@@ -129,7 +129,14 @@ class Peer:
         self.fields = {**(self.fields if form == 1 else {}), **dict(self.chunks)}
         self.observer(dict(model=self.model, version=version, caught_up=form, values=self.values()))
         self.current_at(epoch, version, mark)
-    def values(self): return {name: json.loads(field[6]) for name, field in self.fields.items() if field[6] is not None}
+    def values(self):  # the elements of a list are fields of their own, with ranks (§6.5)
+        values = {name: json.loads(field[6]) for name, field in self.fields.items() if field[6] is not None}
+        elements = {name: values.pop(name) for name in list(values) if "@" in name[1:]}
+        for head in {name for name, head in values.items() if isinstance(head, dict) and list(head) == ["$list"]}:
+            listed = [(e["at"], name, e["is"]) for name, e in elements.items() if name.split("@")[0] == head
+                      and isinstance(e, dict) and type(e.get("at")) is int and "is" in e]
+            values[head] = [element for _, _, element in sorted(listed, key=lambda each: each[:2])]
+        return values
     def outcomes(self, r):
         for _ in range(r("16xH")):
             (number, kind), details = r("4xIB"), {}

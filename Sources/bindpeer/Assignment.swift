@@ -23,17 +23,20 @@ struct Assignment {
   let model: String
   /// The name as typed, until `resolve` replaces an alias.
   private(set) var field: String
+  /// The element of the list that `field` is, or a member of it, if one is named.
+  let element: ElementAddress?
   let source: Source
 
   /// Replaces an alias by the name under which the value is stored.
   mutating func resolve(in model: SharedModel) { field = model.storedName(of: field) }
 
   init(_ text: String) throws(Failure) {
-    if text.hasSuffix("!"), !text.contains("=") {
+    let least = Address.leastEnd(in: text)
+    if text.hasSuffix("!"), !text[least...].contains("=") {
       try self.init(text.dropLast(), .toggle, in: text)
       return
     }
-    guard let equals = text.firstIndex(of: "=") else {
+    guard let equals = text[least...].firstIndex(of: "=") else {
       throw Failure(.usage, "'\(excerpt(text))' is not an assignment: write MODEL.FIELD=VALUE")
     }
     let value = String(text[text.index(after: equals)...])
@@ -63,11 +66,25 @@ struct Assignment {
     }
     model = address.model
     self.field = field
+    element = address.element
     self.source = source
   }
 
   /// Whether it can be proposed without knowing the hub's state.
-  var isBlind: Bool { if case .toggle = source { false } else { true } }
+  var isBlind: Bool { if case .toggle = source { false } else { element == nil } }
+
+  var title: String { "\(model).\(field)\(element?.description ?? "")" }
+
+  /// The value that it gives a field, or a member of an element, of a type.
+  func value(as type: FieldType, shown: FieldValue?, _ reading: Reading) throws(Failure) -> FieldValue {
+    let operation = try operation(declared: FieldDescription(type: type), shown: shown, as: reading)
+    guard let value = operation.value else { throw Failure(.ourBug, "\(title) has no value") }
+    guard operation.verb == .add else { return value }
+    guard let sum = Merge.apply(.add, operand: value, to: shown) else {
+      throw Failure(.doesNotFit, "\(title): \(Merge.violation(.add, operand: value, to: shown))")
+    }
+    return sum
+  }
 
   /// The operation to propose, given the field's declaration and shown value. Typed JSON is sent byte for byte.
   func operation(
@@ -78,7 +95,7 @@ struct Assignment {
     case .toggle:
       guard case .bool(let value)? = try? shown?.json ?? .bool(false) else {
         throw Failure(
-          .doesNotFit, "\(model).\(field)! toggles true and false, and the value is \(Terminal.readable(shown))")
+          .doesNotFit, "\(title)! toggles true and false, and the value is \(Terminal.readable(shown))")
       }
       return FieldOperation(.set, field, FieldValue(json: .bool(!value)))
     case .json(let text):
@@ -86,7 +103,7 @@ struct Assignment {
       do throws(WireError) {
         value = try FieldValue(text: text)
       } catch {
-        throw Failure(.doesNotFit, "\(model).\(field):=\(excerpt(text)): \(JSON.fault(text))")
+        throw Failure(.doesNotFit, "\(title):=\(excerpt(text)): \(JSON.fault(text))")
       }
       return try checked(value, declared)
     case .text(let text): return try checked(read(text, declared, reading), declared)
@@ -96,7 +113,7 @@ struct Assignment {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field): \(name) is not valid UTF-8.
+          \(title): \(name) is not valid UTF-8.
           To send its content as bytes, {"$bytes":"<base64>"}:  --bytes
           """)
       }
@@ -109,11 +126,11 @@ struct Assignment {
   /// A number that the hub can add, as typed; it must be in the range of a double.
   private func summand(_ text: String) throws(Failure) -> FieldValue {
     guard let value = try? FieldValue(text: text), let number = try? value.json, number.isNumber else {
-      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): only a number can be added")
+      throw Failure(.doesNotFit, "\(title)+=\(excerpt(text)): only a number can be added")
     }
     let isZero = !text.prefix { $0 != "e" && $0 != "E" }.contains { ("1"..."9").contains($0) }
     guard let double = number.double, double.isFinite, isZero == (double == 0) else {
-      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): the number does not fit a double")
+      throw Failure(.doesNotFit, "\(title)+=\(excerpt(text)): the number does not fit a double")
     }
     return value
   }
@@ -132,16 +149,16 @@ struct Assignment {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field)=\(excerpt(text)): the value begins like JSON and is \(JSON.fault(text)).
-          To write text:  --text        To write JSON, quote it for the shell:  '\(model).\(field):=JSON'
+          \(title)=\(excerpt(text)): the value begins like JSON and is \(JSON.fault(text)).
+          To write text:  --text        To write JSON, quote it for the shell:  '\(title):=JSON'
           """)
       }
       if ["NaN", "Infinity", "-Infinity"].contains(text) {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field)=\(text): JSON cannot express this number.
-          Write '\(model).\(field):={"$float":"\(text)"}' for the number, or '\(model).\(field):="\(text)"' for text.
+          \(title)=\(text): JSON cannot express this number.
+          Write '\(title):={"$float":"\(text)"}' for the number, or '\(title):="\(text)"' for text.
           """)
       }
       return FieldValue(json: .string(text))
@@ -150,7 +167,7 @@ struct Assignment {
 
   private func checked(_ value: FieldValue, _ declared: FieldDescription?) throws(Failure) -> FieldOperation {
     if let json = try? value.json, let problem = declared?.problem(with: json) {
-      throw Failure(.doesNotFit, "\(model).\(field): \(problem)")
+      throw Failure(.doesNotFit, "\(title): \(problem)")
     }
     return FieldOperation(.set, field, value)
   }

@@ -62,7 +62,7 @@ struct Describe: AsyncParsableCommand {
   }
 
   static func line(_ name: String, _ field: FieldDescription, alsoCalled aliases: [String]) -> String {
-    var parts = ["\(name)", field.type.rawValue]
+    var parts = ["\(name)", field.policy == "list" ? "list of \(field.type.rawValue)" : field.type.rawValue]
     if field.minimum != nil || field.maximum != nil {
       parts.append("\(field.minimum?.text ?? "…")...\(field.maximum?.text ?? "…")")
     }

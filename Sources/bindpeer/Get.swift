@@ -7,7 +7,7 @@ struct Get: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Print the values of models or fields.")
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/. Default: all models.")
+  @Argument(help: "MODEL, MODEL.FIELD, MODEL.LIST[id=ID], MODEL.LIST[id=ID].MEMBER or PREFIX/. Default: all models.")
   var addresses: [String] = [""]
   @Flag(help: "Print only the value of one field, and text without quotes.")
   var raw = false
@@ -51,6 +51,7 @@ struct Get: AsyncParsableCommand {
   /// - Returns: a complaint about missing ones; nil if there are none.
   private func show(_ model: SharedModel, _ address: Address) -> String? {
     let values = model.values
+    if let element = address.element, let list = address.field { return show(element, of: list, model, address) }
     if let field = address.field {
       if !ephemeral, model.modelDescription.fields[field]?.isEphemeral == true {
         return "\(address.description) is ephemeral. Read it:  bindpeer get \(address.description) --ephemeral"
@@ -65,7 +66,24 @@ struct Get: AsyncParsableCommand {
     return nil
   }
 
-  private func show(_ model: SharedModel, _ fields: [(field: String, value: FieldValue)]) {
+  /// Prints an element of a list, or a member of it.
+  private func show(
+    _ element: ElementAddress, of name: String, _ model: SharedModel, _ address: Address
+  ) -> String? {
+    guard let list = UntypedList(name, in: model) else {
+      return "\(model.modelID).\(name) is no list, so it has no element \(element.description)."
+    }
+    guard let whole = list[element.id] else {
+      let near = nearest(to: element.id, among: list.ids).map { " Did you mean \(model.modelID).\(name)[id=\($0)]?" }
+      return "\(model.modelID).\(name) has no element \(element.id).\(near ?? "")"
+    }
+    guard let value = element.value(in: whole) else { return "\(address.description) does not exist." }
+    show(model, [("\(name)\(element.description)", value)], record: ListElements.field(of: element.id, in: name))
+    return nil
+  }
+
+  /// - Parameter record: the field whose commit is told, if it is not the one that is printed.
+  private func show(_ model: SharedModel, _ fields: [(field: String, value: FieldValue)], record: String? = nil) {
     if raw, fields.count == 1 {
       if case .string(let text)? = try? fields[0].value.json { return Terminal.print(text) }
       return StandardStreams.print(bytes: fields[0].value.bytes)
@@ -75,12 +93,13 @@ struct Get: AsyncParsableCommand {
       line.add("model", .string(model.modelID))
       line.add("version", .integer(Int64(clamping: model.version.version)))
       line.add("values", values: fields.map { ($0, $1) })
-      if meta { line.add("meta", .object(fields.map { .init($0.field, metaJSON(model, $0.field)) })) }
+      if meta { line.add("meta", .object(fields.map { .init($0.field, metaJSON(model, record ?? $0.field)) })) }
       return line.print()
     }
+    let list = record.flatMap(ListElements.parts).map { String($0.list) }
     for (field, value) in fields {
-      let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
-      let words = model.readable(value, of: field, revealing: reveal)
+      let tail = meta ? "  " + Terminal.dim(metaText(model, record ?? field)) : ""
+      let words = model.readable(value, of: list ?? field, revealing: reveal)
       Terminal.print("\(model.modelID).\(field) = \(words)\(tail)")
     }
   }

@@ -15,7 +15,11 @@ struct Set: AsyncParsableCommand {
       """)
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL.FIELD=VALUE, FIELD:=JSON, FIELD=@FILE, FIELD=-, FIELD+=NUMBER or FIELD!")
+  @Argument(
+    help: """
+      MODEL.FIELD=VALUE, FIELD:=JSON, FIELD=@FILE, FIELD=-, FIELD+=NUMBER or FIELD!; \
+      of a list MODEL.LIST[id=ID].MEMBER=VALUE, LIST+=JSON to append, LIST:=[…]
+      """)
   var assignments: [String]
   @Option(name: .customLong("if-version"), help: "Write only if the fields are unchanged since this version.")
   var ifVersion: UInt64?
@@ -82,7 +86,7 @@ struct Set: AsyncParsableCommand {
   /// Stores the writes in the outbox for the next run, because no hub answers.
   private func keep(_ all: [Assignment], _ order: [String], in path: String, of peer: Peer) async throws -> Failure {
     if let blind = all.first(where: { !$0.isBlind }) {
-      throw Failure(.noHub, "\(blind.model).\(blind.field)! needs the current value, and no hub answers.")
+      throw Failure(.noHub, "\(blind.title) needs the current value, and no hub answers.")
     }
     if ifVersion != nil { throw Failure(.noHub, "--if-version needs the current version, and no hub answers.") }
     for id in order {
@@ -108,8 +112,13 @@ struct Set: AsyncParsableCommand {
   private func proposal(_ assignments: [Assignment], to model: SharedModel) throws(Failure) -> Proposal {
     let declared = model.modelDescription.fields
     var proposal = Proposal(operations: [])
+    var lists = ListAssignments(of: model, ifVersion: ifVersion)
     for var assignment in assignments {
       assignment.resolve(in: model)
+      if try lists.add(assignment, as: reading) {
+        if asDefault { throw Failure(.usage, "--default writes no list, and \(assignment.title) is one") }
+        continue
+      }
       var operation = try assignment.operation(
         declared: declared[assignment.field], shown: model[assignment.field], as: reading)
       if asDefault, operation.verb == .set { operation.verb = .setIfAbsent }
@@ -122,6 +131,8 @@ struct Set: AsyncParsableCommand {
         Terminal.complain("\(hint.words) Writing it anyway. To undo:  bindpeer rm \(address.description)")
       }
     }
+    proposal.operations += lists.finished()
+    proposal.conditions += lists.conditions
     return proposal
   }
 }

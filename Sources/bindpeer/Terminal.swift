@@ -89,12 +89,15 @@ extension SharedModel {
 }
 
 extension ModelDescription {
-  /// A value for display in one line; that of a secret field is hidden on a screen, unless it is asked for.
+  /// A value for display in one line; that of a secret field is hidden on a screen, unless it is asked for. An element
+  /// of a list shows without its rank.
   func readable(
     _ value: FieldValue?, of field: String, revealing: Bool = false, onScreen: Bool = Terminal.isScreen,
     limit: Int = 200
   ) -> String {
-    let isHidden = value != nil && !revealing && onScreen && fields[field]?.isSecret == true
-    return isHidden ? "(secret; get --reveal shows it)" : Terminal.readable(value, limit: limit)
+    let name = ListElements.parts(of: field).map { String($0.list) } ?? field
+    let isHidden = value != nil && !revealing && onScreen && fields[name]?.isSecret == true
+    let shown = FieldTitle.value(value, of: field)
+    return isHidden ? "(secret; get --reveal shows it)" : Terminal.readable(shown, limit: limit)
   }
 }

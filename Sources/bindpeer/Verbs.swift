@@ -12,7 +12,7 @@ struct Reset: AsyncParsableCommand {
 
   mutating func run() async throws {
     let named = try Address(self.address)
-    guard !named.isPrefix else { throw Failure(.usage, "reset needs one model or one field") }
+    guard !named.isPrefix, named.element == nil else { throw Failure(.usage, "reset needs one model or one field") }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     let (address, model) = try await reader.read([Address(self.address)])[0]
@@ -36,7 +36,7 @@ struct Remove: AsyncParsableCommand {
     commandName: "rm", abstract: "Delete a field, or with --model a whole model.")
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "MODEL.FIELD, or with --model MODEL.")
+  @Argument(help: "MODEL.FIELD, MODEL.LIST[id=ID], or with --model MODEL.")
   var address: String
   @Flag(help: "Delete all fields of the model.")
   var model = false
@@ -46,13 +46,20 @@ struct Remove: AsyncParsableCommand {
     guard !named.isPrefix, (named.field != nil) != model else {
       throw Failure(.usage, "Name a field, as in rm lamp.level, or a model with --model, as in rm lamp --model")
     }
+    guard named.element?.members.isEmpty ?? true else {
+      throw Failure(.usage, "rm deletes whole elements, as in rm 'show.cues[id=7]'")
+    }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     let (address, shared) = try await reader.read([Address(self.address)])[0]
-    if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
+    if address.element != nil {
+      if address.value(in: shared) == nil { Terminal.complain("\(address.description) does not exist.") }
+    } else if let field = address.field, shared[field] == nil,
+      let near = nearest(to: field, among: shared.values.keys)
+    {
       Terminal.complain("\(shared.id) has no field \(field). Did you mean \(shared.id).\(near)?")
     }
-    let operation = address.field.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")
+    let operation = address.wireField.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")
     try await WriteReport(common: common, model: shared).send(Proposal(operations: [operation]))
     await peer.close(flush: .zero)
   }

@@ -97,8 +97,8 @@ struct WaitCondition {
   let value: JSON
 
   init(_ text: String) throws(Failure) {
-    // An address contains none of these characters, so the first of them begins the comparison.
-    guard let start = text.firstIndex(where: { "!<>=".contains($0) }) else {
+    // An address contains none of these characters outside of brackets: the first of them begins the comparison.
+    guard let start = text[Address.leastEnd(in: text)...].firstIndex(where: { "!<>=".contains($0) }) else {
       (comparison, value) = (nil, .null)
       address = try WaitCondition.address(text[...], in: text)
       return
@@ -131,8 +131,8 @@ struct WaitCondition {
   }
 
   func holds(in model: SharedModel) -> Bool {
-    guard model.isCurrent, let field = address.field else { return false }
-    return holds(for: model[model.storedName(of: field)].flatMap { try? $0.json })
+    guard model.isCurrent else { return false }
+    return holds(for: address.stored(in: model).value(in: model).flatMap { try? $0.json })
   }
 
   func holds(for json: JSON?) -> Bool {
@@ -150,7 +150,9 @@ struct WaitCondition {
 
   /// Throws if the description allows no value for which the condition holds.
   func checkPossible(under description: ModelDescription) throws(Failure) {
-    guard let field = address.field, let declared = description.fields[field], let comparison else { return }
+    guard let field = address.field, address.element == nil, let declared = description.fields[field],
+      let comparison
+    else { return }
     switch comparison {
     case .different: return
     case .equal:

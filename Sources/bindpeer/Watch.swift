@@ -51,7 +51,7 @@ struct Watch: AsyncParsableCommand {
       } else {
         let model = try peer.model(address.model)
         if from != nil { printer.hold(model.id) }
-        printer.follow(ephemeral ? model.ephemeral : model, field: address.field, fromNow: false)
+        printer.follow(ephemeral ? model.ephemeral : model, field: address.wireField, fromNow: false)
       }
     }
     printer.keep(

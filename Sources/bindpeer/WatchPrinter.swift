@@ -161,7 +161,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.filter { !$0.isRemoved }.map { ($0.field, $0.value) })
       line.print()
     } else {
-      let described = models[model]?.shownDescription ?? ModelDescription()
+      let described = described(model)
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(model)  \(commit.version)  "
           + changes.map { $0.words(in: described) }.joined(separator: "  ") + "        "
@@ -194,7 +194,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     lock.lock()
     defer { lock.unlock() }
     guard left != 0 else { return }
-    let fields = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
+    let fields = change.fields.filter { WatchedField($0.key, $0.value).isShown(field, json: json) }
     let commits = change.coalesced + 1 + unprinted[model, default: 0]
     guard !fields.isEmpty else {
       unprinted[model] = change.isBeginning ? 0 : commits
@@ -208,7 +208,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
       line.print()
     } else {
-      let words = sorted.map { "\($0.key) → \(shown($0.value, of: $0.key, in: model))" }
+      let words = sorted.map { WatchedField($0.key, $0.value).words(old: nil, in: described(model)) }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
@@ -217,7 +217,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   }
 
   private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, coalesced: Int) {
-    let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
+    let changes = commit.changes.filter { WatchedField($0.field, $0.value).isShown(field, json: json) }
     guard !changes.isEmpty, left != 0 else { return }
     if json {
       var line = JSONLine(of: update.model, update.epoch, commit.version)
@@ -229,8 +229,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     } else {
       let words = changes.map { change in
         let old = update.commits.count == 1 ? update.changes.first { $0.field == change.field }?.old : nil
-        let before = old.map { "\(shown($0, of: change.field, in: update.model)) " } ?? ""
-        return "\(change.field) \(before)→ \(shown(change.value, of: change.field, in: update.model))"
+        return WatchedField(change.field, change.value).words(old: old, in: described(update.model))
       }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
@@ -242,7 +241,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   /// Prints a catch-up as the current values; its individual commits are coalesced.
   /// - Returns: whether anything had changed.
   private func caughtUp(_ update: ModelUpdate, of field: String?) -> Bool {
-    let changes = update.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
+    let changes = update.changes.filter { WatchedField($0.field, $0.new).isShown(field, json: json) }
     let form = if case .delta = update.cause { "delta" } else { "snapshot" }
     if json {
       var line = JSONLine(of: update.model, update.epoch, update.version)
@@ -251,7 +250,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.print()
     } else if !changes.isEmpty {
-      let words = changes.map { "\($0.field) \(shown($0.new, of: $0.field, in: update.model))" }
+      let words = changes.map { WatchedField($0.field, $0.new).plainWords(in: described(update.model)) }
       Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
@@ -273,14 +272,14 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       } else {
         Terminal.print(
           "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
-            + "\(change.field) → \(change.new.map { shown($0, of: change.field, in: update.model) } ?? "none")"
+            + "\(change.field) → \(described(update.model).readable(change.new, of: change.field))"
             + Terminal.dim(isExpired ? "        expired: the hub is silent" : "        the hub is heard again"))
       }
     }
   }
 
-  private func shown(_ value: FieldValue?, of field: String, in model: String) -> String {
-    value.map { models[model]?.readable($0, of: field) ?? Terminal.readable($0) } ?? "deleted"
+  private func described(_ model: String) -> ModelDescription {
+    models[model]?.shownDescription ?? ModelDescription()
   }
 
   private func countDown() {

@@ -11,7 +11,10 @@ struct WriteReport {
 
   /// - Parameter base: the previous content of the one text that is written.
   func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
-    let before = model.values
+    let before = Dictionary(
+      proposal.operations.compactMap { operation in
+        model.record(operation.field)?.shown.map { (operation.field, $0) }
+      }, uniquingKeysWith: { first, _ in first })
     let version = model.version.version
     let begin = DispatchTime.now().uptimeNanoseconds
     let write: PendingWrite
@@ -53,22 +56,24 @@ struct WriteReport {
     case .committed(_, let new):
       guard !common.json else { return }
       Terminal.print("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
-      let after = model.values
       for operation in proposal.operations where operation.verb != .clear {
-        let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
+        let after = operation.verb == .add || operation.verb == .insert ? model.record(operation.field)?.shown : nil
+        let (old, now) = (before[operation.field], after ?? operation.value)
         let (from, to) = (model.readable(old, of: operation.field), model.readable(now, of: operation.field))
-        Terminal.print("  \(operation.field)  \(from) → \(to)")
+        let words = operation.verb == .move ? "moved" : "\(from) → \(to)"
+        Terminal.print("  \(FieldTitle.of(operation.field))  \(words)")
       }
     case .unchanged:
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     case .conflict(let conflict):
+      let title = "\(model.id).\(FieldTitle.of(conflict.field))"
       let value = conflict.value.map { "set to \(model.readable($0, of: conflict.field))" } ?? "deleted"
       let usual = "To see the value:  bindpeer get \(model.id) --meta        To overwrite it, omit --if-version."
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after version \($0.version)" } ?? ""
       throw Failure(
         .conflict,
         """
-        refused: \(model.id).\(conflict.field) changed at version \(conflict.version)\(since): \(value) by \
+        refused: \(title) changed at version \(conflict.version)\(since): \(value) by \
         \(conflict.origin.attribution), \(age(conflict.ageMilliseconds)) ago.
         \(conflictAdvice ?? usual)
         """)

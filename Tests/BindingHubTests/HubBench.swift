@@ -179,8 +179,12 @@ struct HubBench {
 
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
-  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, reportsEarlier: Bool = false) -> Received {
-    let capabilities = [Capability.users, Capability.history] + (reportsEarlier ? [Capability.recovery] : [])
+  mutating func hello(
+    _ peer: Speaker, lease: UInt32 = 60_000, reportsEarlier: Bool = false, knowsLists: Bool = true
+  ) -> Received {
+    let capabilities =
+      [Capability.users, Capability.history] + (reportsEarlier ? [Capability.recovery] : [])
+      + (knowsLists ? [Capability.lists] : [])
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let received = send(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

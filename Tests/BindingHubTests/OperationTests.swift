@@ -166,7 +166,7 @@ import Testing
     #expect(bench.write(.ann, 5, .of(.union, "other", longer))?.refusal == .valueTooLarge)
   }
 
-  @Test("an unknown verb refuses only its own proposal", arguments: [UInt8(8), 200])
+  @Test("an unknown verb refuses only its own proposal", arguments: [UInt8(100), 200])
   mutating func unknownVerb(_ verb: UInt8) {
     var frame = Speaker.ann.frame(
       .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))

@@ -261,6 +261,12 @@ enum BadVectors {
       refused(
         "propose-name-empty", replaced(good("propose-every-verb"), "\u{5}label", [0]),
         "a field name has at least one byte", .badName),
+      refused(
+        "propose-element-twice", replaced(good("propose-every-verb"), "label", Array("l@b@l".utf8)),
+        "the id of an element has no @", .badName),
+      refused(
+        "propose-element-without-id", replaced(good("propose-every-verb"), "label", Array("labe@".utf8)),
+        "the id of an element has at least one byte", .badName),
     ]
   }
 }

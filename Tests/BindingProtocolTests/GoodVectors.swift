@@ -330,6 +330,22 @@ enum GoodVectors {
           ]))
       ),
       (
+        "propose-lists",
+        up(
+          .propose([
+            NumberedProposal(
+              topic: lamp, number: 4,
+              operations: [
+                WireOperation(
+                  verb: .insert, field: .name("cues@7"),
+                  value: ListOperand(after: "3", before: "9", element: json("{\"name\":\"Storm\"}")).value),
+                WireOperation(verb: .move, field: .id(8), value: ListOperand(before: "7").value),
+                WireOperation(verb: .replace, field: .name("cues@9"), value: json("[1.50]")),
+                WireOperation(verb: .delete, field: .name("cues@3"), value: nil),
+              ])
+          ]))
+      ),
+      (
         "propose-clear",
         up(
           .propose([

@@ -80,11 +80,35 @@ struct NameTests {
     }
   }
 
+  @Test("an element's name is that of its list, @ and an id of 1 to 40 of the same characters")
+  func elements() {
+    func problem(_ name: String) -> String? {
+      do throws(WireError) { try Names.checkField(name) } catch { return error.problem }
+      return nil
+    }
+    let (list, id) = (String(repeating: "l", count: 64), String(repeating: "i", count: 40))
+    for name in ["cues@7", "a@a", "\(list)@\(id)", "-@_"] {
+      #expect(problem(name) == nil, "\(name)")
+      #expect(ListElements.parts(of: name).map { "\($0.list)@\($0.id)" } == name)
+    }
+    #expect(problem("cues@")?.hasPrefix("is an element whose id is empty") == true)
+    #expect(problem("cues@a@b")?.hasPrefix("is an element whose id has byte 0x40") == true)
+    #expect(problem("cues@i\(id)") == "is an element whose id has 41 bytes; 1 to 40 are allowed")
+    #expect(problem("l\(list)@a") == "has 65 bytes; 1 to 64 are allowed")
+    #expect(problem("cu.es@a")?.hasPrefix("has byte 0x2e") == true)
+    #expect(problem("@me@a") != nil && problem("@peer-1@a") != nil && problem("@@") != nil && problem("@a") != nil)
+    #expect(ListElements.parts(of: "@me") == nil && ListElements.parts(of: "plain") == nil)
+  }
+
   @Test("each of the 256 bytes is classified as allowed or not")
   func everyByte() {
     let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
     for byte in UInt8.min...UInt8.max {
-      [0x61, byte, 0x61].withUnsafeBytes { #expect(Names.isField($0) == allowed.contains(byte)) }
+      [0x61, byte, 0x61].withUnsafeBytes {
+        #expect(Names.isField($0) == (allowed.contains(byte) || byte == UInt8(ascii: "@")))
+        #expect(Names.isElement($0) == (byte == UInt8(ascii: "@")))
+      }
+      [0x61, 0x40, byte].withUnsafeBytes { #expect(Names.isField($0) == allowed.contains(byte)) }
       [0x61, byte, 0x61].withUnsafeBytes {
         #expect(Names.isModel($0) == (allowed.contains(byte) || byte == UInt8(ascii: "/")))
       }

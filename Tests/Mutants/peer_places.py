@@ -32,6 +32,21 @@ origin: field.origin, number: field.number,
 """,
     ),
     Place(
+        _CORE + "Lists/ListIndex.swift", "func update", "instead of",
+        "for (old, new) in placed { move(old, new, isShown: isCommitted && wasCommitted) }",
+        """
+for (old, new) in placed {
+  let isMissed = Mutant.isOn(.staleListOrder) && old != nil && new != nil
+  move(old, new, isShown: isCommitted && wasCommitted && !isMissed)
+}
+""",
+    ),
+    Place(
+        _CORE + "Lists/ListIndex.swift", "func update", "instead of",
+        "for key in replaced {",
+        "for key in replaced where !Mutant.isOn(.staleListElement) {",
+    ),
+    Place(
         _CORE + "Barriers/AppliedReporter.swift", "func takeReached", "instead of",
         "let version = models[at: index].replica.version",
         """

@@ -52,6 +52,14 @@ extension FaultProfile {
     peerCrashes = max(peerCrashes, 30)
   }
 
+  /// - Parameter chance: a stream of its own, too. Whoever may only delete elements changes the head, which checks of
+  /// rights do not know.
+  mutating func drawLists(from chance: inout Chance) {
+    guard chance.perMille(400), !hasRights else { return }
+    lists = [150, 500][chance.below(2)]
+    listGap = [1, 4, 1 << 24][chance.below(3)]
+  }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

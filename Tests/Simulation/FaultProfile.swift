@@ -95,6 +95,10 @@ package struct FaultProfile: Sendable {
   package var gatherings = 0
   /// The most words and numbers that a history gathers.
   package var mostGathered = 40
+  /// Per thousand writes: it changes elements of a list.
+  package var lists = 0
+  /// The distance of the ranks of a list's elements.
+  package var listGap: Int64 = 1 << 24
   /// Peers that write in the ephemeral model of the first model.
   package var ephemeralWriters = 0
   /// Whether the last peer owns the first model now and then.

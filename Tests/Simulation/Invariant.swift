@@ -82,6 +82,10 @@ final class Invariants {
     }
     undo = context.profile.hasUndo ? UndoOracle() : nil
     if let undo { all.append(undo) }
+    if context.profile.lists > 0 {
+      all.append(ListOracle(context: context, log: log))
+      all.append(ShownListOracle(context: context, log: log))
+    }
     if context.rights != nil { all.append(AccessOracle(context: context, log: log)) }
     if context.profile.hasLimits { all.append(LimitOracle(context: context)) }
     expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil

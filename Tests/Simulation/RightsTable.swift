@@ -28,10 +28,15 @@ struct RightsTable {
       case 10..<13: self = Rights(mayRead: true, mayWrite: Rights.same(false), mayDelete: Rights.same(false))
       case 13..<17:
         self = Rights(
-          mayRead: true, mayWrite: SimulatedField.names.map { _ in chance.perMille(500) },
-          mayDelete: SimulatedField.names.map { _ in chance.perMille(300) })
+          mayRead: true, mayWrite: Rights.draw(500, &chance), mayDelete: Rights.draw(300, &chance))
       default: self = .none
       }
+    }
+
+    /// Elements go by their list.
+    private static func draw(_ rate: Int, _ chance: inout Chance) -> [Bool] {
+      let drawn = (0...SimulatedField.head).map { _ in chance.perMille(rate) }
+      return SimulatedField.names.indices.map { drawn[min($0, SimulatedField.head)] }
     }
 
     func allowsChange(of field: Int, to value: FieldValue?) -> Bool {

@@ -3,7 +3,9 @@ import BindingProtocol
 
 /// The fields of every simulated model, by their index in its state.
 enum SimulatedField {
-  static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s", "z"]
+  static let names =
+    ["a", "b", "c", "n", Names.description, "t", "u", "s", "z", "l"]
+    + elementIDs.map { "l@\($0)" }
   static let count = names.count
   /// How many of them, from the first on, have plain values.
   static let plain = 3
@@ -18,6 +20,12 @@ enum SimulatedField {
   static let list = 7
   /// Another name of the counter, under which nothing is ever stored.
   static let alias = 8
+  /// The head of a list whose elements are fields; the elements follow it.
+  static let head = 9
+  /// The ids that its elements have.
+  static let elementIDs = ["a", "b", "c", "d", "e"]
+  /// What every description of a model with such a list contains.
+  static let describedList = "\"l\":{\"policy\":\"list\"}"
 
   /// The fields whose shown value is checked.
   static let areShown = names.indices.map { $0 != sum }

@@ -58,6 +58,7 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
+    configuration.listGap = profile.listGap
     if context.rights != nil {
       configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")]
       configuration.topicSeed = UInt64(start)

@@ -62,6 +62,8 @@ package struct Violation: Error, CustomStringConvertible {
     case undo = "undo of own changes"
     /// A name writes no more than its limit, nobody else is held back by it, and what is held back is told so (§15.7).
     case limit = "limit of a name"
+    /// A list has the elements that its writers gave it, in their order, and its head tells how many (§6.5).
+    case listOrder = "order and members of a list"
     /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.8).
     case hubKeys = "the hub's keys"
     /// A value with a time limit holds for a full term, and not much longer (§8.1).

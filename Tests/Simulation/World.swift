@@ -36,6 +36,7 @@ package final class World: SimulationPart {
     var historyChance = Chance(seed: seed ^ 0x0415_5EED)
     var keepingChance = Chance(seed: seed ^ 0x0CEE_95ED)
     var undoChance = Chance(seed: seed ^ 0x0D0B_5EED)
+    var listChance = Chance(seed: seed ^ 0x0115_75EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
@@ -46,6 +47,7 @@ package final class World: SimulationPart {
       drawn.drawHistories(from: &historyChance)
       drawn.drawKeeping(from: &keepingChance)
       drawn.drawUndo(from: &undoChance)
+      drawn.drawLists(from: &listChance)
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)

@@ -143,6 +143,7 @@ extension HubMachine {
     model.clearBatch()
     model.batch.isAppending = false
     model.forgetWriters()
+    if !model.members.unable.isEmpty { endUnable(in: index, time, &output) }
     publisher.publish(batch, index, &hub, &output)
   }
 
@@ -200,6 +201,7 @@ extension HubMachine {
         publisher.endSessions(in: index, &hub, &output)
       }
       try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      endUnable(in: index, time, &output)
       expiries.update(index, model, now: time.monotonic)
       publisher.heads.add(index)
       publisher.announcer.announceFirstCommit(of: model, &hub, &output)
@@ -214,6 +216,7 @@ extension HubMachine {
   private mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
     hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
+    endUnable(in: index, time, &output)
     expiries.update(index, hub.models[index], now: time.monotonic)
     publisher.publish(batch, index, &hub, &output)
   }

@@ -27,7 +27,9 @@ package struct HubMachine {
     hub = HubContext(configuration: configuration, birth: birth, time: time)
     expiries = ExpiryTable(isOff: configuration.isPlayback)
     proposals = ProposalQueue(
-      Sequencer(limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes))
+      Sequencer(
+        limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes,
+        spacing: RankSpacing(gap: configuration.listGap)))
     publisher = ModelPublisher(configuration, time: time)
     recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
   }

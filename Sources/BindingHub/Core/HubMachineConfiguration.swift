@@ -63,6 +63,8 @@ package struct HubMachineConfiguration: Sendable {
   /// The names of deleted fields at which a model gives them back; nil: an eighth of `limits.maxModelFields`, once
   /// the model uses three quarters of them.
   package var maxDeletedNames: Int?
+  /// The distance of the ranks of elements that are added at an end of a list.
+  package var listGap: Int64 = 1 << 24
   /// How long an identity without a session is remembered.
   package var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
   /// The most barriers in all: waits until other peers have applied a version.

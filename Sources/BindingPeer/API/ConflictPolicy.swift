@@ -10,6 +10,8 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
     case merge(@Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value)
     /// The operation's operand and the value that then shows, from the new value and the one that showed.
     case operation(Verb, @Sendable (_ new: Value, _ shown: Value) -> (operand: Value, shows: Value))
+    /// Each element is a field; made once for each cell, from the default.
+    case list(@Sendable (_ declared: Value) -> any FieldList<Value>)
   }
 
   let strategy: Strategy
@@ -88,6 +90,21 @@ extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Valu
   }
 }
 
+extension ConflictPolicy
+where
+  Value: RandomAccessCollection & RangeReplaceableCollection & Codable,
+  Value.Element: Identifiable & Codable & Equatable & Sendable & SendableMetatype
+{
+  /// Elements that are inserted, moved, removed and replaced one by one, by their `id`: what several peers do with
+  /// different elements all counts. `@Field(policy: .list) var cues: [Cue] = []`.
+  ///
+  /// An assignment becomes the least such steps, at most 1,000, in one commit. An `id` is a `String`, an integer, a
+  /// `UUID`, or a type that is represented by one of them; as text it is 1 to 40 of `A–Z a–z 0–9 _ -`.
+  public static var list: ConflictPolicy {
+    ConflictPolicy(strategy: .list { ElementList(declared: $0) }, name: "list")
+  }
+}
+
 /// How a write of one field is sent, besides its operation.
 struct WritePolicy: Sendable {
   var ruled: RuledWrite?
@@ -112,7 +129,8 @@ extension FieldCell {
   ) throws(FieldError) -> (assignment: Assignment, shows: Value) {
     let set = try operation(.set, value, name: name)
     switch policy.strategy {
-    case .set(nil):
+    // A list is written by `FieldCell.writeList`.
+    case .set(nil), .list:
       let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
       return (Assignment(operation: set, policy: policy), value)
     case .set(.some(let rule)):

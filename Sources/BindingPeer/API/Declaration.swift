@@ -6,6 +6,8 @@ struct Declaration: Sendable {
   private(set) var described: ModelDescription
   /// The defaults of stored fields, as weak writes.
   let defaults: [FieldOperation]
+  /// The elements of the defaults of lists, as insertions.
+  let lists: [(name: String, elements: [FieldOperation])]
   /// The fields' names, in declared order.
   let order: [String]
 
@@ -24,6 +26,7 @@ struct Declaration: Sendable {
     described.aliases = aliases
     self.described = described
     self.defaults = defaults
+    lists = cells.map { ($0.name, $0.cell.defaultElements(in: $0.name)) }.filter { !$0.1.isEmpty }
     order = cells.map(\.name)
     for (name, cell) in cells {
       let text = described.fields[name].map { FieldValue(json: $0.json) }

@@ -58,7 +58,7 @@ public struct FieldDescription: Sendable, Equatable {
   var rule: FieldRule {
     FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
-      isEphemeral: isEphemeral,
+      isEphemeral: isEphemeral, isList: policy == FieldRule.listPolicy,
       expiry: expires.map {
         FieldExpiry(
           milliseconds: UInt64(clamping: $0.wholeMilliseconds), fallback: defaultValue.map { FieldValue(json: $0) })

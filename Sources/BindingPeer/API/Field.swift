@@ -21,6 +21,13 @@ public struct Field<Value: Sendable & Equatable>: Sendable {
   public var wrappedValue: Value {
     get { cell.value }
     nonmutating set { cell.assign(newValue) }
+    // A change in place knows from what it began, which tells the least change of a list.
+    nonmutating _modify {
+      let base = cell.list?.base
+      var value = cell.value(over: base)
+      defer { cell.assign(value, over: base) }
+      yield &value
+    }
   }
 
   /// The field itself: `$level`.

@@ -45,6 +45,8 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   case cannotShow(field: String, value: FieldValue)
   /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored model.
   case mixed(field: String)
+  /// The array cannot be written to the list.
+  case list(field: String, ListError)
 
   public var description: String {
     switch self {
@@ -54,6 +56,7 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotShow(let field, let value):
       "\(field) has a value that this program cannot read: \(PrintedText.escaped(value.description, limit: 200)); "
         + "assign a value, or run the release that wrote it"
+    case .list(let field, let fault): "\(field): \(fault)"
     case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside the change"
     }
   }

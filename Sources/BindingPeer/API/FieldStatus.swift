@@ -50,12 +50,16 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
   /// The declaration of this program differs from the model's description, as in `FieldStatus.mismatch`: the
   /// committed value shows, but what one allows, the other may refuse. Only in `ModelStatus.problems`.
   case describedOtherwise(declared: FieldDescription, described: FieldDescription)
+  /// The list has no element with this id: it was removed, or never inserted. If it is inserted again, it shows again.
+  /// Only of a `ListElement`.
+  case noElement(id: String)
 
   public var description: String {
     switch self {
     case .rejected(let reason, _): "rejected: \(reason)"
     case .describedOtherwise(let declared, let described):
       FieldDescription.words(declared: declared, described: described)
+    case .noElement(let id): ListError.noElement(id: id).description
     case .cannotShow(let value): "cannot show \(PrintedText.escaped(value.description, limit: 200))"
     }
   }

@@ -8,6 +8,7 @@ extension Peer {
   ///   after it.
   @discardableResult
   func describe(_ model: SharedModel, as declaration: Declaration) -> Task<Void, Never> {
+    model.declared.withLock { $0 = declaration.text }
     let id = model.id
     let proposing = Task.detached { [weak model, runtime] () -> (SharedModel, Declaration.Proposed?)? in
       // Without a hub nothing is proposed: the declared defaults show anyway.
@@ -62,6 +63,7 @@ extension Declaration {
     }
     let missing = missing(in: model)
     if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
+    for (name, elements) in lists { propose(elements, of: name, to: model) }
     reportDifferences(in: model)
     DeclaredLimits(described).warnIfIgnored(by: model)
   }
@@ -116,6 +118,16 @@ extension Declaration {
     _ = await model.runtime.wait(timeout: .seconds(5)) {
       $0.session.fieldRecord(id, Names.description)?.committed != nil || $0.session.phase.isStopped
     }
+  }
+
+  /// Inserts the default of a list that was never written. It is on condition of that, so it yields to another's.
+  private func propose(_ elements: [FieldOperation], of list: String, to model: SharedModel) {
+    let inForce = present(in: model)?.jsonIfValid.map(ModelDescription.init)
+    let isWritten = model.record(list)?.committed != nil || model[list] != nil
+    guard model.mayWrite(list), !isWritten, inForce?.fields[list]?.policy == FieldRule.listPolicy else { return }
+    let condition = Condition(field: list, epoch: model.version.epoch, version: 0)
+    _ = try? model.write(
+      Proposal(operations: elements, conditions: [condition]), isWeak: true, whenOverlaid: { _ in })
   }
 
   /// The description that the hub has.

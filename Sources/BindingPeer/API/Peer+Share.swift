@@ -68,7 +68,8 @@ extension Peer {
     }
     guard !fields.isEmpty else { throw .badModel(type: "\(type)", problem: "it has no @Field") }
     var names: Swift.Set<String> = []
-    for (name, _) in fields {
+    for (name, cell) in fields {
+      if let problem = cell.misdeclaration { throw .badModel(type: "\(type)", problem: "'\(name)' \(problem)") }
       do throws(WireError) { try Names.checkField(name) } catch {
         throw .badModel(type: "\(type)", problem: "'\(name)' is not a field name: it \(error.problem)")
       }

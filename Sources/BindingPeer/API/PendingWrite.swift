@@ -27,8 +27,11 @@ public final class PendingWrite: Sendable {
   private let others: [String]
   /// Whether the write only deletes.
   private let isDeletion: Bool
+  /// Whether it yields to what others wrote, so that no status reports that it was not applied.
+  let isWeak: Bool
 
-  init(_ operations: [FieldOperation]) {
+  init(_ operations: [FieldOperation], isWeak: Bool = false) {
+    self.isWeak = isWeak
     isDeletion = operations.allSatisfy { !$0.verb.takesValue }
     field = operations.first?.field
     others = operations.count > 1 ? operations.dropFirst().map(\.field) : []
@@ -118,6 +121,13 @@ public final class PendingWrite: Sendable {
     }
   }
 
+  /// A write that changed nothing, since the list was as it was to be.
+  static func unchanged(_ field: String, _ modelVersion: Version) -> PendingWrite {
+    let write = PendingWrite([FieldOperation(.replace, field)])
+    write.settle(.unchanged, modelVersion: modelVersion)
+    return write
+  }
+
   private func removeReceiver(_ number: UInt64) {
     progress.withLock {
       guard case .unacknowledged(var waiting?) = $0 else { return }
@@ -194,8 +204,10 @@ extension Outcome {
     case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(PrintedText.escaped(refusal.text))"
     case .refused(let refusal): "\(subject): refused: \(PrintedText.escaped(refusal.text))"
     case .conflict(let conflict):
-      "\(conflict.field) changed at version \(conflict.version): "
-        + (conflict.value.map { "set to \(PrintedText.escaped($0.description, limit: 200))" } ?? "deleted")
+      "\(FieldTitle.of(conflict.field)) changed at version \(conflict.version): "
+        + (FieldTitle.value(conflict.value, of: conflict.field).map {
+          "set to \(PrintedText.escaped($0.description, limit: 200))"
+        } ?? "deleted")
         + " by \(conflict.origin.attribution)"
     case .superseded: "\(subject): superseded by a later write of this program"
     case .expired: "\(subject): expired before the hub decided it"

@@ -54,6 +54,9 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   @discardableResult
   public func write(_ value: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
+    if let list = cell.list {
+      return try cell.writeList(list, value, from: list.base) ?? PendingWrite.unchanged(name, model.version.version)
+    }
     let (assignment, shows) = try cell.assignment(of: value, name: name)
     return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) { [cell] in
       cell.accept(shows, of: name, $0)
@@ -79,6 +82,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   @discardableResult
   public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
     let (model, name) = try cell.attached()
+    if let list = cell.list { return try await updateList(list, attempts: attempts, body) }
     // An own pending write would make the first attempt a conflict with it.
     var seen = await model.recordOnceSettled(name)
     var rejection = RejectionError(outcome: .expired, fields: [name], current: [:])
@@ -148,14 +152,17 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
 
   var target: AnyObject? { cell }
 
-  func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    cell.assign(value, renews: false, onRefusal: LateRefusals.observer(of: writer))
+  func write(_ value: Value, by writer: Writer) throws(BindingError) { try write(value, over: nil, by: writer) }
+
+  private func write(_ value: Value, over base: ListBase<Value>?, by writer: Writer) throws(BindingError) {
+    cell.assign(value, over: base, renews: false, onRefusal: LateRefusals.observer(of: writer))
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 
   func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
-    var value = cell.value
-    if body(&value) { try write(value, by: writer) }
+    let base = cell.list?.base
+    var value = cell.value(over: base)
+    if body(&value) { try write(value, over: base, by: writer) }
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {

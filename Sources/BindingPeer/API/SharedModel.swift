@@ -24,6 +24,8 @@ public final class SharedModel: Sendable {
   let undoBroadcaster: Protected<StatusBroadcaster<Undoing.Status>?> = Protected(nil)
   /// The description last read, with the text that it was read from.
   private let described: Protected<Described?> = Protected(nil)
+  /// The description of the fields as this program declares them; nil: it declares none.
+  let declared: Protected<FieldValue?> = Protected(nil)
 
   /// The most updates that wait for a lagging lane; beyond it the oldest are dropped and counted.
   public static let maxWaitingUpdates = 10_000
@@ -156,9 +158,11 @@ extension SharedModel {
   /// Overlays the proposal and registers it; `whenOverlaid` gets what shows then.
   func write(
     _ proposal: Proposal, policies: [String: WritePolicy] = [:], recording: Undoing.Recording = .undoable,
-    whenOverlaid: @Sendable (OverlaidFields) -> Void
+    isWeak: Bool = false, whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
-    let pending = PendingWrite(proposal.operations)
+    let isOfList = proposal.isOfList
+    if isOfList { try describeFirst() }
+    let pending = PendingWrite(proposal.operations, isWeak: isWeak)
     let role: UndoRole = recording == .undoable ? .step(edit: EditSession.current) : .notUndoable
     let hops = max(proposal.hops, Hops.current)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
@@ -173,9 +177,18 @@ extension SharedModel {
       state.stamp += 1
       return state.stamp
     }
-    let isPlain = policies.isEmpty && proposal.isPlainSet
+    let isPlain = policies.isEmpty && proposal.isPlainSet && !isOfList
     whenOverlaid(isPlain ? OverlaidFields(stamp: stamp) : present(proposal.operations.map(\.field)))
     return pending
+  }
+
+  /// A hub takes elements only for a list that is described as one, and the description of a new model may be on its
+  /// way: it goes first.
+  private func describeFirst() throws(WriteError) {
+    guard shown(Names.description) == nil, mayWrite(Names.description), let description = declared.withLock({ $0 })
+    else { return }
+    let weak = FieldOperation(.setIfAbsent, Names.description, description)
+    _ = try write(Proposal(operations: [weak]), isWeak: true, whenOverlaid: { _ in })
   }
 
   /// What these fields show now.
@@ -183,6 +196,7 @@ extension SharedModel {
     runtime.state.withLock { state in
       state.stamp += 1
       var shown = OverlaidFields(stamp: state.stamp)
+      shown.lists = state.session.shownLists(id, concernedBy: fields)
       for field in fields {
         shown.merged[field] = state.session.shown(id, field)
         if state.session.fieldRecord(id, field)?.isPending == true { shown.ours.insert(field) }
@@ -223,4 +237,6 @@ struct OverlaidFields: Sendable {
   var merged: [String: FieldValue] = [:]
   /// Fields that show a write of this peer without an outcome.
   var ours: Set<String> = []
+  /// The lists that they are, or belong to, by name.
+  var lists: [String: ShownList] = [:]
 }

@@ -10,6 +10,8 @@ final class ChangeDraft {
   private var values: [ObjectIdentifier: any Sendable] = [:]
   private var order: [ObjectIdentifier] = []
   private var assignments: [ObjectIdentifier: Result<Written, FieldError>] = [:]
+  /// Assignments of lists, which are compared with what they began from when the change ends.
+  private var lists: [ObjectIdentifier: (base: any Sendable, written: () throws(FieldError) -> Written)] = [:]
 
   init(of model: SharedModel) { self.model = model }
 
@@ -24,14 +26,25 @@ final class ChangeDraft {
 
   func value<Value>(of cell: FieldCell<Value>) -> (any Sendable)? { values[ObjectIdentifier(cell)] }
 
-  func record<Value>(_ value: Value, for cell: FieldCell<Value>) {
+  func record<Value>(_ value: Value, for cell: FieldCell<Value>, over base: ListBase<Value>?) {
     guard let name = cell.attachment?.name else { return }
     let key = ObjectIdentifier(cell)
     if values.updateValue(value, forKey: key) == nil { order.append(key) }
+    if let list = cell.list {
+      let base = lists[key]?.base as? ListBase<Value> ?? base ?? list.base
+      lists[key] = (
+        base,
+        { () throws(FieldError) in
+          let (operations, policies) = try cell.listOperations(list, value, from: base, name)
+          return Written(operations: operations, policies: policies) { cell.accept($0, named: name) }
+        }
+      )
+      return
+    }
     assignments[key] = Result { () throws(FieldError) in
       if cell.attachment?.model.stored != nil { throw .mixed(field: name) }
       let (assignment, shows) = try cell.assignment(of: value, name: name)
-      return Written(operation: assignment.operation, policies: assignment.policies) {
+      return Written(operations: [assignment.operation], policies: assignment.policies) {
         cell.accept(shows, of: name, $0)
       }
     }
@@ -42,8 +55,10 @@ final class ChangeDraft {
   func finished() throws(FieldError) -> Finished {
     var finished = Finished()
     for key in order {
-      guard let written = try assignments[key]?.get() else { continue }
-      finished.proposal.operations.append(written.operation)
+      let written: Written?
+      if let list = lists[key] { written = try list.written() } else { written = try assignments[key]?.get() }
+      guard let written else { continue }
+      finished.proposal.operations += written.operations
       finished.policies.merge(written.policies) { _, later in later }
       finished.acceptances.append(written.accept)
     }
@@ -59,7 +74,7 @@ final class ChangeDraft {
   }
 
   private struct Written {
-    let operation: FieldOperation
+    let operations: [FieldOperation]
     let policies: [String: WritePolicy]
     let accept: @Sendable (OverlaidFields) -> Void
   }

@@ -12,7 +12,7 @@ struct DeferredEffects {
     let stamp: UInt64
 
     func carryOut() {
-      if let reason = outcome.complaint, !unacknowledged.isRestoring {
+      if let reason = outcome.complaint, !unacknowledged.isRestoring, !unacknowledged.write.isWeak {
         unacknowledged.model.observers.recordRejection(
           of: unacknowledged.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       }

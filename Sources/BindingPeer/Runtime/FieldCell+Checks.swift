@@ -13,14 +13,26 @@ extension FieldCell {
   func violation(by value: Value) -> FieldProblem? {
     do {
       let name = declaredName ?? "this field"
+      if let list {
+        let unwritten = ListBase(value: declared, ids: [], elements: nil)
+        _ = try list.operations(from: unwritten, to: value, of: name, checkedBy: check(in: name), limit: .max)
+        return nil
+      }
       return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
     } catch {
-      return rejected(error.description)
+      return rejected("\(error)")
     }
   }
 
   private func rejected(_ reason: String) -> FieldProblem {
     .rejected(reason, current: try? codec.encode(shownValue))
+  }
+
+  /// Checks an element against the declaration.
+  func check(in name: String) -> (_ id: String, _ element: FieldValue) throws(FieldError) -> Void {
+    { [self] id, element throws(FieldError) in
+      if let violation = violation(by: element, name: "\(name)[id=\(id)]") { throw violation }
+    }
   }
 
   private func violation(by value: FieldValue, name: String) -> FieldError? {

@@ -22,6 +22,12 @@ protocol AnyFieldCell: AnyObject, Sendable {
   /// clears it; the value to which the field fell back does not.
   /// - Parameter isSticky: whether only this program's next write clears it.
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64, isSticky: Bool)
+  /// Records that a write of an element of a list was refused.
+  func reject(_ reason: String, element id: String, stamp: UInt64)
+  /// Why the field cannot be shared as it is declared; nil if it can.
+  var misdeclaration: String? { get }
+  /// The operations that insert the default of a list.
+  func defaultElements(in name: String) -> [FieldOperation]
   /// Connects the cell to a field of a shared model. Returns false if it is connected already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Accepts the shown value (nil: the field has none, the default shows). Stamps order changes: an update older than
@@ -69,6 +75,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   nonisolated(unsafe) private var good: Value
   /// The values that the declaration allows, computed once.
   let rule: FieldRule
+  /// The elements, of a field with the policy `list`.
+  let list: (any FieldList<Value>)?
 
   init(
     declared: Value, name: String?, was formerName: String? = nil, codec: FieldCodec<Value>,
@@ -81,6 +89,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     self.codec = codec
     var described = description
     if case .set(nil) = policy.strategy {} else { described.policy = policy.name }
+    list = if case .list(let make) = policy.strategy { make(declared) } else { nil }
+    if list != nil { described.describeElements() }
     self.description = described
     published = Observable(declared)
     shown = declared
@@ -88,7 +98,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     rule = described.rule
   }
 
-  var encodedDefault: FieldValue? { try? codec.encode(declared) }
+  var encodedDefault: FieldValue? { list == nil ? try? codec.encode(declared) : nil }
 
   /// The model that this field belongs to, and its name there; nil until it is shared.
   var attachment: (model: SharedModel, name: String)? { state.withLock { $0.attachment } }
@@ -117,11 +127,15 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// A plain assignment: overlaid immediately, sent when it can be.
   /// - Parameters:
+  ///   - base: of a list: what the value was made from; nil: what shows now.
   ///   - renews: whether an equal value is sent to a field that expires; not by a binding, which may only echo.
   ///   - refused: called on the model's lane with the reason if the write is not applied in the end.
-  func assign(_ value: Value, renews: Bool = true, onRefusal refused: LateRefusals.Observer? = nil) {
+  func assign(
+    _ value: Value, over base: ListBase<Value>? = nil, renews: Bool = true,
+    onRefusal refused: LateRefusals.Observer? = nil
+  ) {
     if let draft = ChangeDraft.current, draft.holds(self) {
-      draft.record(value, for: self)
+      draft.record(value, for: self, over: base)
       return
     }
     let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
@@ -130,6 +144,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       if let violation = violation(by: value) {
         record(violation)
       } else {
+        list?.hold(value)
         show(value)
         record(nil)
         publish(after: nil)
@@ -137,6 +152,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return
     }
     do {
+      if let list {
+        let write = try writeList(list, value, from: base ?? list.base)
+        if write == nil { record(nil) }
+        if let refused { write?.whenRefused(on: attachment.model.lane, writing: nil, refused) }
+        return
+      }
       let (assignment, shows) = try assignment(of: value, name: attachment.name)
       let proposal = Proposal(operations: [assignment.operation])
       let write = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
@@ -187,7 +208,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func accept(_ update: FieldUpdate) {
-    guard let value = update.value else {
+    if let list { return accept(update, in: list) }
+    guard let value = update.list.map({ $0.isWritten ? $0.array : nil }) ?? update.value else {
       return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
     }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
@@ -196,7 +218,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
-  private func fallBack(from value: FieldValue, _ update: FieldUpdate) {
+  func fallBack(from value: FieldValue, _ update: FieldUpdate) {
     // The old value is released outside the lock: its deinit may run any code.
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
@@ -269,6 +291,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetPublished(value, after: overwritten) }
     published.value = value
+    list?.publish()
     // Created for this field by `trackedReads`.
     if let tracker { (tracker as? TrackedReads<Value>)?.notify(value) }
   }

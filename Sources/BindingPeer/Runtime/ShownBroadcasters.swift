@@ -31,9 +31,9 @@ extension SharedModel {
   }
 
   /// The field's shown value, without tracking.
-  func shown(_ field: String) -> FieldValue? { runtime.state.withLock { $0.session.shown(id, field) } }
+  func shown(_ field: String) -> FieldValue? { runtime.state.withLock { $0.session.presentValue(id, field) } }
 
-  private var shownValues: [String: FieldValue] { runtime.state.withLock { $0.session.shownValues(id) } }
+  private var shownValues: [String: FieldValue] { runtime.state.withLock { $0.session.presentValues(id) } }
 
   private var isCurrentNow: Bool { runtime.state.withLock { $0.session.isCurrent(id) } }
 

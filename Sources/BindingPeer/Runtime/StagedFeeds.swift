@@ -33,6 +33,14 @@ struct StagedFeeds: Sendable {
         }
       }
     }
+    for list in update.lists {
+      guard let index = fields.byName.index(of: list.name), !fields.byName[at: index].feeds.isEmpty else { continue }
+      let paced = PacedFieldValue(value: list.isWritten ? list.array : nil, hops: update.proposalHops)
+      for following in fields.byName[at: index].feeds
+      where following.feed.receive(paced, weight: max(update.commits.count, 1)) {
+        markDue(following.feed, following.number)
+      }
+    }
   }
 
   mutating func add(_ feed: ModelFeed, number: UInt64, present: ModelUpdate?) {
@@ -79,7 +87,7 @@ extension ModelObservers {
   /// Adds a feed of a field's present value and of each later one. It ends like that of a whole model.
   func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
-      _ = feed.receive(PacedFieldValue(value: state.session.shown(id, field), hops: 0))
+      _ = feed.receive(PacedFieldValue(value: state.session.presentValue(id, field), hops: 0))
       staged.feeds.add(feed, to: &staged.fields[field], number: number, present: state.session.present(id))
     }
   }

@@ -29,6 +29,11 @@ struct StagedFields: Sendable {
     for name in update.confirmed where !update.covered.contains(name) {
       if let index = byName.index(of: name) { byName[at: index].isOurs = false }
     }
+    for list in update.lists {
+      guard let index = byName.index(of: list.name) else { continue }
+      if byName[at: index].update == nil { due.append(index) }
+      byName[at: index].apply(list, stamp: stamp)
+    }
   }
 
   /// Removes a paced observer of a field, and returns it.
@@ -70,6 +75,14 @@ struct StagedField: Sendable {
       overwritten: overwritten)
     isOurs = change.isOurs
   }
+
+  /// Stages what a list shows next.
+  fileprivate mutating func apply(_ list: ShownList, stamp: UInt64) {
+    update = .init(
+      value: update?.value, stamp: stamp, isOurs: list.isOurs, keepsShown: !isOurs && update?.keepsShown ?? true,
+      list: list)
+    isOurs = list.isOurs
+  }
 }
 
 /// A field's new value, for its cells.
@@ -86,6 +99,8 @@ struct FieldUpdate: Sendable {
   /// ended.
   var keepsShown = true
   var overwritten: Overwritten?
+  /// What the list shows, if the field is one; `value` is then that of its head.
+  var list: ShownList?
 }
 
 /// An object of its own: copying a weak reference is expensive, and these are passed on with every change.
@@ -108,7 +123,10 @@ extension ModelObservers {
       for name in present.ours where staged.fields.byName.index(of: name) != nil { staged.fields[name].isOurs = true }
     }
     for (name, cell) in fields {
-      cell.accept(.init(value: present.merged[name], stamp: present.stamp, isOurs: present.ours.contains(name)))
+      cell.accept(
+        .init(
+          value: present.merged[name], stamp: present.stamp, isOurs: present.ours.contains(name),
+          list: present.lists[name]))
       cell.publish(after: nil)
     }
   }
@@ -119,7 +137,10 @@ extension ModelObservers {
     of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64, isSticky: Bool
   ) {
     for field in fields {
-      for weak in staged.withLock({ $0.fields.byName[field]?.cells ?? [] }) {
+      let element = ListElements.parts(of: field)
+      let name = element.map { String($0.list) } ?? field
+      for weak in staged.withLock({ $0.fields.byName[name]?.cells ?? [] }) {
+        if let element { weak.cell?.reject(reason, element: String(element.id), stamp: stamp) }
         weak.cell?.reject(reason, current: current[field], stamp: stamp, isSticky: isSticky)
       }
     }

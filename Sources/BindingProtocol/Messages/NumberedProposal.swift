@@ -190,7 +190,7 @@ package struct WireOperation: WireContent, Hashable {
   }
 
   package init(from reader: inout WireReader) throws(WireError) {
-    verb = try reader.choice("verb", try reader.u8("verb"), "0 to 6")
+    verb = try reader.choice("verb", try reader.u8("verb"), "0 to 10")
     field = try FieldReference(from: &reader)
     value = try reader.value("value")
   }

@@ -53,9 +53,11 @@ package struct SessionRights: WireContent, Hashable {
     writer.texts(delete.map(\.description))
   }
 
-  /// Whether it may write a field, or the description.
+  /// Whether it may write a field, or the description. An element of a list goes by its list.
   package func allowsWriting(_ field: String) -> Bool {
-    field == Names.description ? mayDescribe : write.contains { $0.matches(field) }
+    if field == Names.description { return mayDescribe }
+    let field = Names.whole(field)
+    return write.contains { $0.matches(field) }
   }
 
   /// Whether it may change nothing that is stored.

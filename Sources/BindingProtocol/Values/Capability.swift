@@ -35,13 +35,18 @@ package enum Capability {
   package static let describe = "describe"
   /// Asks for earlier commits, or answers: the kinds `history` and `past` (§5.5).
   package static let history = "history"
+  /// Knows lists: the names of their elements and the verbs that change them (§6.5). Without it a peer is not served
+  /// models that have lists.
+  package static let lists = "lists"
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-e96efa9e"
+  package static let draft = "draft-1ae288bd"
 
   /// All capabilities of this version.
-  package static let all = [applied, ephemeral, recovery, rights, users, keys, describe, expires, history, draft]
+  package static let all = [
+    applied, ephemeral, recovery, rights, users, keys, describe, expires, lists, history, draft,
+  ]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.
   package static func otherDraft(in capabilities: [String]) -> String? {

@@ -31,6 +31,7 @@ extension FieldRule {
     if !choices.isEmpty { words.append("one of \(choiceWords)") }
     if isEphemeral { words.append("ephemeral") }
     if let expiry { words.append("expiring after \(expiry.milliseconds) ms") }
+    if isList { return "list of \(words.joined(separator: ", "))" }
     return words.joined(separator: ", ")
   }
 

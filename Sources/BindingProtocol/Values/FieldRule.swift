@@ -15,6 +15,8 @@ package struct FieldRule: Sendable {
   package let expiry: FieldExpiry?
   /// Whether this is another name of a field, under which nothing is stored.
   package private(set) var isAlias = false
+  /// Whether the field is a list (§6.5): everything else in the rule is about its elements.
+  package let isList: Bool
   /// The only allowed values; nil: any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
@@ -44,11 +46,12 @@ package struct FieldRule: Sendable {
   /// Makes a rule. A bound that is not a number (a text, say) is ignored.
   package init(
     type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
-    isEphemeral: Bool = false, expiry: FieldExpiry? = nil
+    isEphemeral: Bool = false, isList: Bool = false, expiry: FieldExpiry? = nil
   ) {
     self.type = type
     self.expiry = expiry
     self.isEphemeral = isEphemeral
+    self.isList = isList
     self.minimum = minimum.flatMap(WireNumber.init)
     self.maximum = maximum.flatMap(WireNumber.init)
     self.maximumLength = maximumLength
@@ -69,7 +72,7 @@ package struct FieldRule: Sendable {
 
   /// Whether the rule allows every value, for ever.
   package var isEmpty: Bool {
-    !isEphemeral && expiry == nil && type == .any && !isBounded && maximumLength == nil && chosen == nil
+    !isList && !isEphemeral && expiry == nil && type == .any && !isBounded && maximumLength == nil && chosen == nil
   }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
@@ -77,7 +80,9 @@ package struct FieldRule: Sendable {
   /// Whether both rules allow the same values, however they are written: absent members count as their default, and
   /// the order of choices is ignored.
   package func allowsSame(as other: FieldRule) -> Bool {
-    guard isEphemeral == other.isEphemeral, expiry?.milliseconds == other.expiry?.milliseconds else { return false }
+    guard isEphemeral == other.isEphemeral, isList == other.isList,
+      expiry?.milliseconds == other.expiry?.milliseconds
+    else { return false }
     // Only choices that the rest of the rule allows count: they are the whole rule.
     if let chosen, let others = other.chosen {
       let mine = chosen.values.filter { violation($0) == nil }

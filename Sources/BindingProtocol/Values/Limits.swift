@@ -40,6 +40,9 @@ public struct Limits: Sendable, Hashable {
     field == Names.description ? maxDescriptionBytes : maxValueBytes
   }
 
+  /// Bytes of the id of a list's element.
+  public var maxElementIDBytes = 40
+
   /// Makes the default limits.
   public init() {}
 
@@ -48,7 +51,7 @@ public struct Limits: Sendable, Hashable {
     (1, \.maxValueBytes), (2, \.maxProposalBytes), (3, \.maxProposalFields), (4, \.maxModelFields),
     (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUnacknowledged),
     (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
-    (15, \.routedQueueBytes), (16, \.identityMilliseconds), (17, \.maxDescriptionBytes),
+    (15, \.routedQueueBytes), (16, \.identityMilliseconds), (17, \.maxDescriptionBytes), (18, \.maxElementIDBytes),
   ]
 }
 

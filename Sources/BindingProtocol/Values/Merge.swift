@@ -9,7 +9,7 @@ package enum Merge {
   ///   (`describe`) or a finite number whose sum a double holds (the other verbs).
   package static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
-    case .set, .delete, .setIfAbsent, .clear: return nil
+    case .set, .delete, .setIfAbsent, .clear, .insert, .move, .replace: return nil
     case .union: return union(operand, into: current)
     case .describe: return DescriptionMerge(of: operand, into: current)?.merged
     case .add, .max, .min: break

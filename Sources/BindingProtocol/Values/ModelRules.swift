@@ -12,6 +12,8 @@ package struct ModelRules: Sendable {
   package private(set) var aliases: [String: String] = [:]
   /// What is wrong with the aliases, phrased to follow `alias.`; nil: nothing.
   package private(set) var aliasFault: String?
+  /// The fields that are lists, in no particular order.
+  package private(set) var lists: Set<String> = []
 
   /// Makes the rules of a model without a description: every field is free.
   package init() {}
@@ -34,7 +36,7 @@ package struct ModelRules: Sendable {
     }
     for member in members {
       let path = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
-      guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
+      guard (try? Names.checkField(member.name)) != nil, !member.name.contains("@") else {
         throw DescriptionError(path, "is not the name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
@@ -43,6 +45,8 @@ package struct ModelRules: Sendable {
       indices[member.name] = nil
       open.remove(member.name)
       expiring[member.name] = rule.expiry
+      lists.remove(member.name)
+      if rule.isList { lists.insert(member.name) }
       guard !rule.isEmpty else {
         open.insert(member.name)
         continue
@@ -96,8 +100,14 @@ package struct ModelRules: Sendable {
     open.contains(field) || indices[field] != nil && aliases[field] == nil
   }
 
-  /// The index of a field's rule; nil if the field is free.
-  package func index(of field: String) -> Int? { indices[field] }
+  /// The index of a field's rule; nil if the field is free. The rule of an element is that of its list.
+  package func index(of field: String) -> Int? {
+    if let index = indices[field] { return index }
+    guard !lists.isEmpty, let list = ListElements.parts(of: field)?.list, lists.contains(String(list)) else {
+      return nil
+    }
+    return indices[String(list)]
+  }
 
   /// The rule at an index.
   package subscript(index: Int) -> FieldRule { rules[index] }
@@ -181,14 +191,21 @@ extension FieldRule {
     guard case .bool(let isEphemeral) = isEphemeral else {
       throw DescriptionError("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
+    let isList = json["policy"] == .string(FieldRule.listPolicy)
+    if isList, isEphemeral {
+      throw DescriptionError("\(path).policy", "is list; an ephemeral field holds an array instead")
+    }
     let values = FieldRule(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
-      isEphemeral: isEphemeral)
+      isEphemeral: isEphemeral, isList: isList)
     let expiry = try FieldExpiry(describedBy: json, besides: values, at: path)
     self.init(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
-      isEphemeral: isEphemeral, expiry: expiry)
+      isEphemeral: isEphemeral, isList: isList, expiry: expiry)
   }
+
+  /// The word of the policy of lists.
+  package static let listPolicy = "list"
 
   private static func type(_ json: JSON?, at path: String) throws(DescriptionError) -> FieldType {
     guard let json else { return .any }

@@ -14,8 +14,10 @@ package enum Names {
   package static let presencePrefix = "@peer-"
   /// The maximum length of a model id or a prefix, in bytes.
   package static let maxModelBytes = 200
-  /// The maximum length of a field name, in bytes.
+  /// The maximum length of a field name, in bytes; of an element's name, that of the list's name in it.
   package static let maxFieldBytes = 64
+  /// The maximum length of the id of a list's element, in bytes.
+  package static let maxElementIDBytes = 40
   /// The maximum length of a peer's name, in bytes.
   package static let maxPeerNameBytes = 64
 
@@ -53,13 +55,15 @@ package enum Names {
       && name.part(0, ephemeralPrefix.utf8.count).elementsEqual(ephemeralPrefix.utf8)
   }
 
-  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
+  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, such a name with `@` and the id of an element,
+  /// or one reserved by the protocol.
   package static func checkField(_ name: String) throws(WireError) {
     var name = name
     try raise(name.withUTF8 { problemOfField(UnsafeRawBufferPointer($0)) }, "field name")
   }
 
-  /// Throws unless the bytes are a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
+  /// Throws unless the bytes are a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, such a name with `@` and the id of an
+  /// element, or one reserved by the protocol.
   package static func checkField(_ name: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfField(name), "field name")
   }
@@ -114,7 +118,31 @@ package enum Names {
   /// Whether the bytes are a field name. Allocates nothing.
   package static func isField(_ name: UnsafeRawBufferPointer) -> Bool {
     if !name.isEmpty && name.count <= maxFieldBytes && firstBadByte(name, slashes: false) == nil { return true }
-    return name.first == at && isOurs(name)
+    return name.first == at ? isOurs(name) : isElement(name)
+  }
+
+  /// Whether the bytes name an element of a list: the list's name, `@`, and 1 to 40 of the same characters. Allocates
+  /// nothing.
+  package static func isElement(_ name: UnsafeRawBufferPointer) -> Bool {
+    guard let end = separator(in: name), end <= maxFieldBytes, name.count - end - 1 <= maxElementIDBytes else {
+      return false
+    }
+    return firstBadByte(name.part(0, end), slashes: false) == nil
+      && firstBadByte(name.part(end + 1, name.count - end - 1), slashes: false) == nil
+  }
+
+  /// Whether a name consists of `A–Z a–z 0–9 _ -` alone, at least one of them.
+  package static func isPlain(_ name: some StringProtocol) -> Bool { !name.isEmpty && name.utf8.allSatisfy(isLetter) }
+
+  /// The field whose rights and rule count for a field: for an element its list, else the field itself.
+  package static func whole(_ field: String) -> String {
+    ListElements.parts(of: field).map { String($0.list) } ?? field
+  }
+
+  /// The offset of the `@` after the list's name in the name of an element; nil: it is none.
+  package static func separator(in name: UnsafeRawBufferPointer) -> Int? {
+    guard name.first != at else { return nil }
+    return name.firstIndex(of: at)
   }
 
   /// Whether the bytes are a prefix. Allocates nothing.
@@ -170,7 +198,12 @@ package enum Names {
   private static func problemOfField(_ name: UnsafeRawBufferPointer) -> String? {
     if isField(name) { return nil }
     if name.first == at { return "begins with @; such names are reserved by the protocol, such as \(description)" }
-    return problem(name, limit: maxFieldBytes, slashes: false)
+    guard let end = separator(in: name) else { return problem(name, limit: maxFieldBytes, slashes: false) }
+    if end > maxFieldBytes || firstBadByte(name.part(0, end), slashes: false) != nil {
+      return problem(name.part(0, end), limit: maxFieldBytes, slashes: false)
+    }
+    return "is an element whose id "
+      + problem(name.part(end + 1, name.count - end - 1), limit: maxElementIDBytes, slashes: false)
   }
 
   private static func problemOfPrefix(_ prefix: UnsafeRawBufferPointer) -> String? {

@@ -11,11 +11,20 @@ public enum Verb: UInt8, Sendable, CaseIterable {
   case min
   /// Appends to a list the elements that it does not have yet.
   case union
+  /// Puts an element into a list (protocol.md §6.5); the field is `LIST@ID`.
+  case insert
+  /// Moves an element of a list to another place.
+  case move
+  /// Replaces an element of a list where it stands.
+  case replace
   /// Merges a description into the present one, that of the field `@description`.
   case describe = 11
 
   /// Whether the operation has a value; `delete` and `clear` have none.
   @inlinable public var takesValue: Bool { self != .delete && self != .clear }
+
+  /// Whether it changes an element of a list.
+  @inlinable package var isOfList: Bool { rawValue >= Verb.insert.rawValue && rawValue <= Verb.replace.rawValue }
 }
 
 /// One operation on one field, named.
@@ -100,6 +109,12 @@ package struct Proposal: Sendable, Hashable {
     self.hops = hops
   }
 
-  /// Whether all operations are `set`, without conditions: a later such proposal may supersede this one.
-  package var isPlainSet: Bool { conditions.isEmpty && operations.allSatisfy { $0.verb == .set } }
+  /// Whether all operations are `set`, or `replace` of an element of a list, without conditions: a later such proposal
+  /// may supersede this one.
+  package var isPlainSet: Bool {
+    conditions.isEmpty && operations.allSatisfy { $0.verb == .set || $0.verb == .replace }
+  }
+
+  /// Whether an operation changes a list.
+  package var isOfList: Bool { operations.contains { $0.verb.isOfList } }
 }

@@ -8,7 +8,7 @@ enum StoreSchema {
   /// `BBst`: distinguishes a store from another program's database.
   static let applicationID: Int32 = 0x4242_7374
   /// The newest format that this version writes. It is raised with every migration.
-  static let version = 4
+  static let version = 5
   /// From this version on the row of `life` records the log's extent (`LogExtent`).
   static let versionWithExtent = 2
 
@@ -54,6 +54,8 @@ enum StoreSchema {
     // Writers in rows may name their user (docs/reference/protocol.md §5.2), which versions before cannot read. What
     // they wrote is as it was.
     migrator.registerMigration("4") { _ in }
+    // Fields may be elements of lists (§6.5), whose names versions before cannot read: they would skip the batch.
+    migrator.registerMigration("5") { _ in }
     try migrator.migrate(db)
     try db.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA application_id = \(applicationID)")

@@ -32,7 +32,8 @@ extension Gateway {
   /// Forwards a page's hello to the hub, under a new session of its own.
   mutating func greet(_ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard var hello = pages[page]?.hello else { return }
-    hello.capabilities.append(Capability.history)
+    // The gateway serves its own release of the page.
+    hello.capabilities += [Capability.lists, Capability.history]
     if let view = pages[page]?.view {
       hello.capabilities += [Capability.users, Capability.rights, view.member.representation.text]
     }

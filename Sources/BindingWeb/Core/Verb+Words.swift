@@ -13,6 +13,9 @@ extension Verb {
     case "max": self = .max
     case "min": self = .min
     case "union": self = .union
+    case "insert": self = .insert
+    case "move": self = .move
+    case "replace": self = .replace
     default: return nil
     }
   }

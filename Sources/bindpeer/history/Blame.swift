@@ -31,7 +31,8 @@ struct Blame: AsyncParsableCommand {
         JSONLine(blaming: record, for: field, of: model.id).print()
       } else {
         lines.add([
-          field, model.readable(record.committed, of: field, limit: 40), "\(record.version)", record.origin.attribution,
+          FieldTitle.of(field), model.readable(record.committed, of: field, limit: 40), "\(record.version)",
+          record.origin.attribution,
           "\(PastTime.age(of: record.time)), \(PastTime.shown(record.time))",
         ])
       }

@@ -84,8 +84,9 @@ extension SharedModel.PastCommit {
 extension SharedModel.PastCommit.Change {
   /// The change for display, in a model of that description.
   func words(in described: ModelDescription, onScreen: Bool = Terminal.isScreen) -> String {
-    value.map { "\(field) → \(described.readable($0, of: field, onScreen: onScreen))" }
-      ?? (isRemoved ? "\(field) removed" : "\(field) deleted")
+    let title = FieldTitle.of(field)
+    return value.map { "\(title) → \(described.readable($0, of: field, onScreen: onScreen))" }
+      ?? (isRemoved ? "\(title) removed" : "\(title) deleted")
   }
 }
 

@@ -128,7 +128,7 @@ struct Revert: AsyncParsableCommand {
     guard !isConfirmed, isatty(0) == 1, isatty(2) == 1 else { return }
     for step in steps {
       let (now, then) = (model.readable(step.now, of: step.field), model.readable(step.then, of: step.field))
-      Terminal.complain("  \(step.field)  \(now) → \(then)")
+      Terminal.complain("  \(FieldTitle.of(step.field))  \(now) → \(then)")
     }
     StandardStreams.show("Write this to \(PrintedText.escaped(model.id))? [y/N] ")
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {

@@ -62,7 +62,7 @@ struct AccessOracle: Invariant, SimulationPart {
   /// What a session is told of its rights is what they are.
   private func check(_ told: SessionRights, _ rights: RightsTable.Rights, _ whose: String) throws(Violation) {
     for (field, name) in SimulatedField.names.enumerated() {
-      let isDeletion = field != SimulatedField.description && told.delete.contains { $0.matches(name) }
+      let isDeletion = field != SimulatedField.description && told.delete.contains { $0.matches(Names.whole(name)) }
       guard told.allowsWriting(name) == rights.mayWrite[field],
         field == SimulatedField.description || isDeletion == rights.mayDelete[field]
       else { throw Violation(.writingRight, "the hub told \(whose) something else about \(name)") }

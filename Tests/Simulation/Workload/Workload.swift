@@ -85,6 +85,7 @@ final class Workload: SimulationPart {
   private func writeSomething(_ peer: SimulatedPeer) throws(Violation) {
     let model = chance.below(profile.models)
     if chance.perMille(profile.gatherings), try gather(peer, in: model) { return }
+    if chance.perMille(profile.lists) { return try writeList(peer, in: model) }
     let unique = context.uniqueValue(of: peer.index)
     let index = chance.below(SimulatedField.plain)
     let field = SimulatedField.names[index]
@@ -107,7 +108,8 @@ final class Workload: SimulationPart {
         break
       }
       let most = chance.below(30)
-      let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(most),\"unit\":\(unique)}}}"
+      let list = profile.lists > 0 ? ",\(SimulatedField.describedList)" : ""
+      let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(most),\"unit\":\(unique)}\(list)}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
     case 4: proposal.operations = [FieldOperation(.delete, field)]
     case 5: proposal.operations = [FieldOperation(.setIfAbsent, field, unique)]

@@ -170,8 +170,10 @@ package enum FieldSelection: Hashable, Sendable {
     }
   }
 
+  /// Whether a field is among them; an element of a list goes by its list.
   package func contains(_ field: String) -> Bool {
-    switch self {
+    let field = Names.whole(field)
+    return switch self {
     case .none: false
     case .all: true
     case .some(let patterns): patterns.contains { $0.matches(field: field) }

@@ -19,7 +19,7 @@ struct DescriptionRules {
   private(set) var current = InForce()
   private(set) var stored = InForce()
   /// The rules before the last commit that changed the description.
-  private var before = InForce()
+  private(set) var before = InForce()
   private var lastTurn: UInt32 = 0
   /// By field, for those whose rule was looked up.
   private var indices: [CachedIndex] = []

@@ -24,8 +24,13 @@ struct FieldSlot {
   /// Set by `setIfAbsent` and not written since: a recovery may replace it.
   var isWeak = false
   fileprivate var isDigestStale = false
+  /// Whether it is an element of a list.
+  let isElement: Bool
 
-  fileprivate init(name: String) { self.name = name }
+  fileprivate init(name: String) {
+    self.name = name
+    isElement = name.utf8.firstIndex(of: UInt8(ascii: "@")).map { $0 > name.startIndex } ?? false
+  }
 
   /// The field's state once the pending batch is stored. The value itself is in the body being written.
   struct Decided {
@@ -96,6 +101,8 @@ struct FieldSlots {
   private var stale: [FieldID] = []
   /// The field that holds the description; `FieldID.max` while it has no id.
   private(set) var descriptionID = FieldID.max
+  /// The number of fields that are elements of lists, deleted ones included.
+  private(set) var elementNames = 0
 
   var count: Int { slots.count }
 
@@ -134,6 +141,7 @@ struct FieldSlots {
   private mutating func add(_ name: String, _ hash: Int) -> FieldID {
     let id = FieldID(slots.count)
     slots.append(FieldSlot(name: name))
+    if slots[Int(id)].isElement { elementNames += 1 }
     ids.add(id, hash) { slots[Int($0)].name.nameHash }
     if name == Names.description { descriptionID = id }
     return id
@@ -146,6 +154,7 @@ struct FieldSlots {
       ids.removeLast(id, hash: slots[Int(id)].name.nameHash)
       let slot = slots.removeLast()
       if slot.name == Names.description { descriptionID = .max }
+      if slot.isElement { elementNames -= 1 }
     }
   }
 

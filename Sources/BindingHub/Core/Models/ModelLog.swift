@@ -207,6 +207,7 @@ final class ModelLog {
   func renumber(_ kept: [FieldID]) {
     guard kept.last.map({ Int($0) < fields.count }) ?? true else { return }
     fields.keep(kept)
+    batch.lists.forget()
     rules.dropFields(from: 0)
     recovery.broughtBack.keep(kept)
     // Deletions up to here are no longer known.
@@ -244,6 +245,8 @@ struct ModelMembers {
   var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
   /// Those that are served on the request connection.
   var routed: Set<SessionID> = []
+  /// Those that do not know lists.
+  var unable: Set<SessionID> = []
   /// Sessions whose join waits for a subscription, a recovery or the store.
   var waitingJoins: [SessionID] = []
   /// Counts changes that may move a session's seat or end it.

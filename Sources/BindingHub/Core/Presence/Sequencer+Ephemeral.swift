@@ -18,10 +18,10 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
     guard let index = stored.rules.current.rules.index(of: field) else { return }
-    if stored.rules.current.rules[index].isAlias {
-      throw .refused(.doesNotFit, violation(ofAlias: field, in: stored))
-    }
-    guard let words = stored.rules.current.rules[index].words(against: value) else { return }
+    let rule = stored.rules.current.rules[index]
+    if rule.isAlias { throw .refused(.doesNotFit, violation(ofAlias: field, in: stored)) }
+    if rule.isList { throw .refused(.doesNotFit, "\(stored.id).\(field) is a list, which has no ephemeral value") }
+    guard let words = rule.words(against: value) else { return }
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }
 

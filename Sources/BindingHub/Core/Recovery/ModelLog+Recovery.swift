@@ -9,7 +9,11 @@ extension ModelLog {
     adopt(recovery.numbers)
     openBatch(epoch: epoch, time: wall)
     // Recovered values are not checked against the description: it may be newer than they are.
-    defer { adoptDecidedRules() }
+    batch.lists.forget()
+    defer {
+      adoptDecidedRules()
+      setRecoveredHeads()
+    }
     var count = 0
     // Fields of one old commit are recovered together; a field that a later commit wrote too is in that one.
     let old = recovery.fields.values.sorted {
@@ -106,6 +110,8 @@ extension ModelLog {
     {
       return false
     }
+    // The hub counts the elements that it has.
+    if let value = offered.value, ListElements.count(ofHead: value) != nil { return false }
     guard let id = fields.id(of: offered.name) else { return true }
     let slot = fields[id]
     if fields.isDecided(id) { return false }

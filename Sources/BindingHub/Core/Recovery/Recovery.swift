@@ -176,7 +176,9 @@ struct Recovery {
     guard let value = field.value else { return true }
     guard value.bytes.count <= limits.maxBytes(of: field.name) else { return false }
     return value.bytes.withUnsafeBytes { bytes in
-      guard JSON.isValid(bytes) else { return false }
+      guard JSON.isValid(bytes), ListElements.parts(of: field.name) == nil || ListElements.stored(bytes) != nil else {
+        return false
+      }
       return field.name != Names.description || (try? ModelRules(describedBy: bytes, isNew: false)) != nil
     }
   }

@@ -149,6 +149,7 @@ extension HubMachine {
     let model = hub.models[index]
     model.members.sessions.remove(session)
     model.members.routed.remove(session)
+    model.members.unable.remove(session)
     model.members.waitingJoins.removeAll { $0 == session }
     model.giveUpOffer(of: session)
     publisher.forget(session, in: index, model)

@@ -37,6 +37,8 @@ struct SessionCapabilities {
   let learnsKeys: Bool
   /// Whether it may ask for history.
   let asksHistory: Bool
+  /// Whether it can read the names of lists' elements.
+  let knowsLists: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
@@ -44,6 +46,7 @@ struct SessionCapabilities {
     learnsRights = names.contains(Capability.rights)
     learnsKeys = names.contains(Capability.keys)
     asksHistory = names.contains(Capability.history)
+    knowsLists = names.contains(Capability.lists)
   }
 }
 

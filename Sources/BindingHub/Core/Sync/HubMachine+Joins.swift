@@ -71,6 +71,7 @@ extension HubMachine {
       return
     }
     let model = hub.models[index]
+    guard serves(session, connection, model, &output) else { return }
     let (present, count) = hub.sessions.with(session) { ($0.joins[model.topic], $0.joins.count) } ?? (nil, 0)
     if present == nil, count >= 4 * hub.configuration.limits.maxTopics {
       hub.counters.topicsRefused += 1

@@ -8,6 +8,8 @@ struct BatchState {
   var isAppending = false
   /// Proposals that arrived while a batch is being stored or the owner is being asked.
   var waiting: [WaitingProposal] = []
+  /// The orders of the model's lists with the pending batch's decisions.
+  var lists = ModelLists()
 
   /// - Parameter pool: unused batches, shared by the models of one hub.
   init(_ pool: BatchPool) {

@@ -106,6 +106,7 @@ extension ModelLog {
     dropNames(from: namesStored)
     writers.undo(batch.pending.touchedWriters)
     rules.revertToStored()
+    batch.lists.forget()
     clearBatch()
   }
 

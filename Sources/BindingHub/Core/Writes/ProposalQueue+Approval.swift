@@ -38,6 +38,17 @@ extension ProposalQueue {
     return id
   }
 
+  /// Why the owner cannot be asked about these fields; nil: it can. An older peer cannot read the names of elements.
+  func unreadable(_ fields: [ApprovalField], in model: ModelLog, _ hub: inout HubContext) -> Refusal? {
+    guard fields.contains(where: { ListElements.parts(of: $0.name) != nil }), let owner = model.approval.owner,
+      let id = ProposalQueue.session(ofOwner: owner, of: model, &hub), let asked = hub.sessions[id],
+      !asked.capabilities.knowsLists
+    else { return nil }
+    let name = asked.identity.name
+    return Refusal(
+      .refusedByOwner, "\(model.id): \(name), which owns it, does not know lists, so it cannot be asked; update it")
+  }
+
   mutating func ask(
     about fields: [ApprovalField], of proposal: WaitingProposal, by origin: Origin, in index: Int,
     _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput

@@ -127,7 +127,9 @@ struct ProposalQueue {
     case .nothing: break
     case .outcome(let outcome):
       hub.sessions.enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
-    case .approve(let fields): return .approval(fields)
+    case .approve(let fields):
+      guard let refusal = unreadable(fields, in: model, &hub) else { return .approval(fields) }
+      return decide(proposal, origin, writer, session, model, &hub, time, approval: .denied(refusal))
     }
     return model.batch.pending.answers.count > answers ? .waits : .answered
   }

@@ -11,13 +11,7 @@ extension Sequencer {
     var violation: String?
     ordinal &+= 1
     while (try? operations.next()) == true {
-      guard let verb = operations.verb else {
-        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is unknown to this hub")
-      }
-      let takesNone = verb == .delete || verb == .clear
-      guard (operations.value == nil) == takesNone else {
-        throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
-      }
+      let verb = try verb(of: operations)
       if verb == .clear {
         try checkRightToClear(model)
         changed += try clear(to: version, by: writer, in: model)
@@ -29,11 +23,16 @@ extension Sequencer {
         continue
       }
       let known = try field(operations.id, operations.name, in: model)
+      if verb.isOfList || known.map({ model.fields[$0].isElement }) == true {
+        try changeList(verb, known, operations, &violation, in: model)
+        continue
+      }
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
       if let known { try checkNamedOnce(known, version, in: model) }
       if verb == .delete {
         guard let known, model.fields.decided(known).hasValue else { continue }
         try checkRight(to: verb, model.fields[known].name, in: model)
+        if deleteList(known, in: model) { continue }
         try decide(nil, for: known, version, writer, in: model)
         changed += 1
         continue
@@ -62,14 +61,33 @@ extension Sequencer {
       }
       changed += 1
     }
+    if !edits.isEmpty { changed += try writeLists(to: version, by: writer, in: model) }
+    try checkDescribed(version, violation, in: model)
+    return changed
+  }
+
+  @inline(__always)
+  private func verb(of operation: OperationCursor) throws(Verdict) -> Verb {
+    guard let verb = operation.verb else {
+      throw .refused(.unknownVerb, "verb \(operation.verbNumber) is unknown to this hub")
+    }
+    let takesNone = verb == .delete || verb == .clear
+    guard (operation.value == nil) == takesNone else {
+      throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
+    }
+    return verb
+  }
+
+  @inline(__always)
+  private func checkDescribed(_ version: Version, _ violation: String?, in model: ModelLog) throws(Verdict) {
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
       try checkAliases(in: model)
+      try checkLists(in: model)
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
-    return changed
   }
 
   /// Refuses a second operation on a field.
@@ -91,6 +109,7 @@ extension Sequencer {
   /// Deletes all fields; of an ephemeral model only the writer's.
   private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
     var changed = 0
+    try clearLists(in: model)
     for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
       if model.ephemeral != nil {
         guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
@@ -119,6 +138,8 @@ extension Sequencer {
     guard violation == nil, let rule = model.rule(of: id) else { return }
     if rule.isAlias {
       violation = self.violation(ofAlias: model.fields[id].name, in: model)
+    } else if rule.isList {
+      violation = wordsOfList(value, for: id, rule, in: model)
     } else if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
       violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
@@ -138,6 +159,8 @@ extension Sequencer {
   /// Checks everything that the present commit writes against the description that it sets.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.batch.pending.touched[model.batch.pending.begun...] where id != model.fields.descriptionID {
+      // `checkLists` knows what a list may hold.
+      if !model.fields[id].isElement, model.rule(of: id)?.isList == true { continue }
       guard let value = model.decidedValue(id) else { continue }
       var violation: String?
       try check(value, for: id, 0, &violation, in: model)
@@ -151,6 +174,7 @@ extension Sequencer {
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
     _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) -> Bool {
+    try checkNoList(id, in: model)
     let slot = model.fields[id]
     let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
     let value = FieldValue(operand)
@@ -237,6 +261,12 @@ extension Sequencer {
   }
 
   func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
+    if let name, Names.separator(in: name) != nil, Names.isElement(name) { throw notOfList(name, in: model) }
+    return try introduceAny(name, in: model)
+  }
+
+  /// Gives a new name an id, also that of an element.
+  func introduceAny(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {
       try Names.checkField(name)

@@ -5,6 +5,7 @@ import BindingProtocol
 struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
+  let spacing: RankSpacing
   /// Descriptions proposed with `setIfAbsent` for models that have one, at most `mostDeclared`; the caller removes
   /// them.
   var declared: [Declared] = []
@@ -13,6 +14,8 @@ struct Sequencer {
   var limitation: WriteLimitation?
   /// The number of proposals handled, so that a field can tell whether the present one has named it.
   var ordinal: UInt64 = 0
+  /// What the present proposal makes of lists, written at its end.
+  var edits = ListEdits()
 
   /// The immediate result of a proposal.
   enum Immediate {
@@ -200,10 +203,12 @@ struct Sequencer {
       if changed == 0 { throw .unchanged }
       try check(approval, in: model)
       model.batch.pending.commits.endCommit()
+      if model.batch.lists.isChanged { model.batch.lists.keep() }
       return version
     } catch {
       model.batch.pending.commits.rollbackCommit()
       model.rules.revert(version)
+      undoLists(in: model)
       for (field, before) in model.batch.pending.touched[begun...].reversed() where Int(field) < fieldsBefore {
         model.fields.decide(field, before)
       }
@@ -211,6 +216,8 @@ struct Sequencer {
       model.batch.pending.weakFields.removeSubrange(weakBefore...)
       if case .unchanged = error {} else { model.batch.pending.renewed.removeSubrange(renewedBefore...) }
       model.dropNames(from: fieldsBefore)
+      // The proposal itself had given that field its id.
+      if case .conflict(let field?, let name) = error, Int(field) >= fieldsBefore { throw .conflict(nil, name: name) }
       throw error
     }
   }

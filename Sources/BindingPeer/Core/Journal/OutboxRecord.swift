@@ -145,7 +145,7 @@ extension KeptWrite: WireContent {
     proposal.metadata = try reader.elements(try reader.count8("metadata", minimum: 3))
     proposal.conditions = try reader.elements(try reader.count8("conditions", minimum: 17))
     for _ in 0..<(try reader.count32("operations", minimum: 6)) {
-      guard let verb = Verb(rawValue: try reader.u8("verb")) else { throw reader.error("verb", "must be 0 to 6") }
+      guard let verb = Verb(rawValue: try reader.u8("verb")) else { throw reader.error("verb", "must be 0 to 10") }
       proposal.operations.append(FieldOperation(verb, try reader.text8("field"), try reader.value("value")))
     }
     seen = try reader.elements(try reader.count32("seen", minimum: 18))

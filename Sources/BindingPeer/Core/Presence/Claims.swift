@@ -39,7 +39,7 @@ struct Claims: Sendable {
       case .clear:
         clearedBy = max(clearedBy, number)
         fields = fields.filter { $0.value.number > number }
-      case .setIfAbsent, .add, .max, .min, .union, .describe:
+      case .setIfAbsent, .add, .max, .min, .union, .insert, .move, .replace, .describe:
         if !isKept { record(nil, in: operation.field, by: number) }
       }
     }

@@ -15,6 +15,8 @@ struct ModelSync: Sendable {
   var catchup = CatchupBuffer()
   /// Ephemeral models: the fields that this peer claims.
   var claims = Claims()
+  /// What the lists show, as of the last update.
+  var lists = ModelLists()
   var update = UpdateBuilder()
   var divergence = DivergenceRepair()
   var expiring = ExpiringFields()
@@ -97,11 +99,14 @@ struct ModelSync: Sendable {
     var changes: [ShownChange] = []
     var confirmed: [String] = []
     var covered: [String] = []
+    var touched = ModelLists.Touched()
     for index in replica.sortedTouched() {
+      if replica.fields[index].isElement { touched.elements.append(index) }
       let name = replica.fields[index].name
       let isOurs = !writes.isEmpty && writes.isPending(name)
       if var change = replica.show(shown(at: index), at: index) {
         change.isOurs = isOurs
+        if change.concernsHead { touched.heads.append(name) }
         changes.append(change)
       } else {
         confirmed.append(name)
@@ -109,8 +114,10 @@ struct ModelSync: Sendable {
       }
     }
     replica.forgetTouched()
-    return update.take(
+    var taken = update.take(
       model: id, epoch: replica.epoch, version: replica.version, (changes, confirmed, covered))
+    if !touched.isEmpty { taken?.lists = updateLists(touched) }
+    return taken
   }
 
   /// What the next `alive` says of this model; nil: nothing new. The hub keeps its decisions on this peer's writes

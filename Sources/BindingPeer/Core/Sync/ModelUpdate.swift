@@ -22,6 +22,9 @@ package struct ModelUpdate: Sendable, Equatable {
   package var coalesced: UInt64
   /// The `hops` of a proposal that is written while this update is being delivered (R17).
   package var proposalHops: UInt8
+  /// The lists of which an element or the order may have changed, as they show now. Their elements and heads are among
+  /// `changes` and `confirmed` too, as the fields that they are.
+  package var lists: [ShownList] = []
 }
 
 /// What made an update; of several causes the first in this list.

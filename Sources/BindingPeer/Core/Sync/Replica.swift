@@ -18,6 +18,8 @@ struct Replica: Sendable {
     var isDigestStale = false
     var isTouched = false
     var isUnkept = false
+    /// Whether it is an element of a list.
+    var isElement = false
 
     mutating func commit(
       _ value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
@@ -70,10 +72,12 @@ struct Replica: Sendable {
   mutating func findOrInsert(_ name: String) -> Int {
     if let index = indexByName[name] { return index }
     var name = name
-    let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
+    let (state, isElement) = name.withUTF8 { name in
+      (Digest.state(ofName: UnsafeRawBufferPointer(name)), Names.separator(in: UnsafeRawBufferPointer(name)) != nil)
+    }
     indexByName[name] = fields.count
     if name == Names.description { descriptionIndex = fields.count }
-    fields.append(Field(name: name, digestState: state))
+    fields.append(Field(name: name, digestState: state, isElement: isElement))
     return fields.count - 1
   }
 

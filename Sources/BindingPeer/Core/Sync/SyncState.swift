@@ -22,11 +22,17 @@ struct FieldSyncState: Sendable {
     guard let model else { return }
     version = model.record(of: field)?.version ?? 0
     if !model.expiring.isEmpty { expiredSince = model.expiring.stale[field] }
-    for write in model.writes.writes(over: field) where !write.isHidden {
-      pendingSince = min(pendingSince ?? .max, write.writtenAt)
-      if write.number != nil { isInFlight = true }
-      if write.sending.isDue, write.isUnacknowledged { waiting.append(write.id) }
-    }
+    for write in model.writes.writes(over: field) { add(write) }
+    guard let listed = model.listVersion(field) else { return }
+    version = max(version, listed)
+    for write in model.writes.writes(toElementsOf: field) { add(write) }
+  }
+
+  private mutating func add(_ write: Pending) {
+    guard !write.isHidden else { return }
+    pendingSince = min(pendingSince ?? .max, write.writtenAt)
+    if write.number != nil { isInFlight = true }
+    if write.sending.isDue, write.isUnacknowledged { waiting.append(write.id) }
   }
 }
 

@@ -74,7 +74,7 @@ extension UndoBook {
       case .delete, .clear: part = Part(field: operation.field, kind: .set, left: .absent)
       case .max, .min: part = Part(field: operation.field, kind: .set)
       case .add: part = Part(field: operation.field, kind: .add, operand: operation.value)
-      case .setIfAbsent, .union, .describe: return nil
+      case .setIfAbsent, .union, .insert, .move, .replace, .describe: return nil
       }
       // The protocol's own fields return only with a model that was removed.
       if operation.field.hasPrefix("@"), operation.verb != .delete, !isRestoring { return nil }

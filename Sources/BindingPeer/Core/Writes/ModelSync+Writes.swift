@@ -41,11 +41,18 @@ extension ModelSync {
     return Pending(id: id, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen)
   }
 
-  /// The operations with which a proposal overlays fields: `clear` becomes a deletion of each known field.
+  /// The operations with which a proposal overlays fields: `clear` becomes a deletion of each known field, the deletion
+  /// of a list also one of each element.
   private func overlay(of proposal: Proposal) -> [FieldOperation] {
-    guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
+    guard proposal.operations.contains(where: { $0.verb == .clear || $0.verb == .delete && !lists.isEmpty }) else {
+      return proposal.operations
+    }
     return proposal.operations.flatMap { operation in
-      operation.verb == .clear ? replica.fields.map { FieldOperation(.delete, $0.name) } : [operation]
+      switch operation.verb {
+      case .clear: replica.fields.map { FieldOperation(.delete, $0.name) }
+      case .delete: [operation] + deletions(ofElementsOf: operation.field)
+      default: [operation]
+      }
     }
   }
 

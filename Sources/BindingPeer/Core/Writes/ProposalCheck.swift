@@ -27,7 +27,9 @@ extension Proposal {
     var names: Swift.Set<String> = []
     for operation in operations where operation.verb != .clear {
       try operation.checkName(within: limits)
-      guard operations.count == 1 || names.insert(operation.field).inserted else {
+      // Several operations may concern one element: it is moved and replaced.
+      let isOnce = operations.count == 1 || names.insert(operation.field).inserted
+      guard isOnce || ListElements.parts(of: operation.field) != nil else {
         throw .duplicateField(operation.field)
       }
       try operation.checkValue(within: limits)
@@ -44,7 +46,8 @@ extension Proposal {
 extension FieldOperation {
   fileprivate func checkName(within limits: Limits) throws(WriteError) {
     do throws(WireError) { try Names.checkField(field) } catch { throw .badName(error) }
-    guard field.utf8.count <= limits.maxFieldNameBytes else {
+    let listed = ListElements.parts(of: field)
+    guard (listed?.list.utf8.count ?? field.utf8.count) <= limits.maxFieldNameBytes else {
       throw .nameTooLong(field, limit: limits.maxFieldNameBytes)
     }
   }
@@ -66,7 +69,7 @@ extension FieldOperation {
       guard Merge.apply(verb, operand: value, to: nil) != nil else {
         throw .notJSON(field: field, problem: Merge.violation(verb, operand: value, to: nil))
       }
-    case .set, .delete, .setIfAbsent, .clear: return
+    case .set, .delete, .setIfAbsent, .clear, .insert, .move, .replace: return
     }
   }
 }

@@ -11,6 +11,7 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let index = models.index(of: id) else { throw .notJoined(model: id) }
     guard models[at: index].writes.hasNumbers else { throw .numbersUsedUp }
+    if proposal.isOfList, !mayHaveLists { throw .hubWithoutLists(field: proposal.operations[0].field) }
     let bytes = try proposal.check(within: context.limits, by: identity) { models[at: index].replica.field($0)?.origin }
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
     let superseded = models[at: index].superseded(by: proposal, rules: plainRules)
@@ -243,6 +244,7 @@ extension Session {
   ) -> ModelSync.Preparation {
     guard models[at: index].writes.number(of: write) == nil else { return .ready }
     guard inFlight < context.limits.maxUnacknowledged else { return .waits }
+    if !mayHaveLists, models[at: index].endIfOfList(write, &context) { return .ended }
     let preparation = models[at: index].prepare(write, now: now, &context, &effects)
     guard preparation == .ready else { return preparation }
     numbering.assign(inFlight: inFlight, now: now)

@@ -39,6 +39,8 @@ public enum WriteError: Error, Hashable, Sendable {
   case outboxFull(writes: Int, bytes: Int)
   /// This identity has used up its proposal numbers in this model.
   case numbersUsedUp
+  /// The field is an element of a list, which the hub does not know.
+  case hubWithoutLists(field: String)
 }
 
 extension WriteError: CustomStringConvertible {
@@ -67,6 +69,7 @@ extension WriteError: CustomStringConvertible {
         + "maxHops is \(limit)"
     case .outboxFull(let writes, let bytes):
       "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
+    case .hubWithoutLists(let field): ListError.hubWithoutLists(field)
     case .numbersUsedUp: "this peer has used up its write numbers in this model; restart it"
     }
   }

@@ -29,6 +29,11 @@ extension WriteQueue {
         case .setIfAbsent: value = value ?? operation.value
         case .add, .max, .min, .union, .describe:
           if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
+        case .insert: value = value ?? operation.value.flatMap(PendingElement.inserted)
+        case .replace:
+          if let element = operation.value { value = value.map { PendingElement.replacing($0, by: element) } }
+        // It concerns the order alone (`ListOverlay`).
+        case .move: break
         }
       }
     }

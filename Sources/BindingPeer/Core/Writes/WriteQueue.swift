@@ -77,7 +77,11 @@ struct WriteQueue: Sendable {
       lastNumbered = max(lastNumbered, write.id)
       overlaidByNumber.enter(OverlaidWrite(number: number, write: write.id))
     }
-    for operation in write.overlay { over[operation.field, default: []].append(write.id) }
+    // Several operations of one write may concern one element of a list.
+    let isOfList = write.proposal.isOfList
+    for operation in write.overlay where !isOfList || over[operation.field]?.last != write.id {
+      over[operation.field, default: []].append(write.id)
+    }
     let id = write.id
     pending.insert(write, for: id)
   }
