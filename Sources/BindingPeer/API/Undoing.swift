@@ -25,7 +25,7 @@ extension SharedModel {
       public var description: String {
         switch self {
         case .done(let fields, let inexact):
-          fields.joined(separator: ", ")
+          FieldTitle.all(fields)
             + (inexact.isEmpty ? "" : " (\(inexact.joined(separator: ", ")) may be rounded)")
         case .nothing: "there is nothing to take back"
         case .failed(let reason): reason
@@ -48,7 +48,7 @@ extension SharedModel {
 
       /// As a sentence: `undo: level; redo: nothing`.
       public var description: String {
-        func words(_ fields: [String]) -> String { fields.isEmpty ? "nothing" : fields.joined(separator: ", ") }
+        func words(_ fields: [String]) -> String { fields.isEmpty ? "nothing" : FieldTitle.all(fields) }
         return "undo: \(words(undoes)); redo: \(words(redoes))"
       }
     }
@@ -146,7 +146,7 @@ extension SharedModel.Undoing {
       case .conflict(let conflict): return .failed(model.failure(of: write, conflict).sentence)
       case .waitCancelled: return .waitCancelled
       case .refused, .expired, .unknown:
-        return .failed(outcome.explanation(of: fields.joined(separator: ", ")))
+        return .failed(outcome.explanation(of: FieldTitle.all(fields)))
       }
     }
   }
@@ -207,10 +207,12 @@ extension SharedModel {
 extension ModelObservers {
   /// Shows the cells of these fields what was just overlaid; their observers are notified on the lane.
   fileprivate func accept(_ present: OverlaidFields, of fields: [String]) {
-    for field in fields {
+    for field in Swift.Set(fields.map(Names.whole)) {
       for weak in staged.withLock({ $0.fields.byName[field]?.cells ?? [] }) {
         weak.cell?.accept(
-          .init(value: present.merged[field], stamp: present.stamp, isOurs: present.ours.contains(field)))
+          .init(
+            value: present.merged[field], stamp: present.stamp, isOurs: present.ours.contains(field),
+            list: present.lists[field]))
       }
     }
   }
@@ -219,6 +221,7 @@ extension ModelObservers {
 extension UndoFailure {
   /// As a sentence with names.
   var sentence: String {
+    let field = FieldTitle.of(field)
     switch cause {
     case .changed(let origin, let isOwn, let isDeleted):
       let writer =

@@ -94,6 +94,9 @@ package enum FieldTitle {
     ListElements.parts(of: field).map { "\($0.list)[id=\($0.id)]" } ?? field
   }
 
+  /// Fields for a person, with commas between them.
+  static func all(_ fields: [String]) -> String { fields.map(of).joined(separator: ", ") }
+
   /// The value of a field for a person: that of an element without its rank.
   package static func value(_ value: FieldValue?, of field: String) -> FieldValue? {
     guard let value, ListElements.parts(of: field) != nil else { return value }

@@ -25,7 +25,8 @@ extension UndoBook {
       removeRedo()
       step = stepToJoin(parts, as: role, now: now)
     }
-    for (part, shown) in zip(parts, shown) {
+    for part in parts {
+      let shown = operations.firstIndex { $0.field == part.field }.flatMap { shown[$0] }
       var field = step[part.field] ?? UndoField(part.field, part.kind)
       if part.kind == .text {
         field.edit(from: rules[part.field]?.base, to: part.operand)
@@ -74,10 +75,15 @@ extension UndoBook {
       case .delete, .clear: part = Part(field: operation.field, kind: .set, left: .absent)
       case .max, .min: part = Part(field: operation.field, kind: .set)
       case .add: part = Part(field: operation.field, kind: .add, operand: operation.value)
-      case .setIfAbsent, .union, .insert, .move, .replace, .describe: return nil
+      case .insert, .move, .replace: part = Part(field: operation.field, kind: .set)
+      case .setIfAbsent, .union, .describe: return nil
       }
       // The protocol's own fields return only with a model that was removed.
       if operation.field.hasPrefix("@"), operation.verb != .delete, !isRestoring { return nil }
+      // An element may be moved and replaced.
+      if operation.verb == .move || operation.verb == .replace, parts.contains(where: { $0.field == part.field }) {
+        continue
+      }
       parts.append(part)
     }
     // Each comes back on a condition.
@@ -110,8 +116,11 @@ extension UndoBook {
   ) {
     guard let former = source.beforeAt, former.version > 0 else { return }
     changeAll { step in
-      guard var field = step[name], field.at == former, field.left == left else { return false }
+      guard var field = step[name], field.at == former else { return false }
+      // An element is back in its place, perhaps with another rank.
+      guard field.left == left || field.isElement else { return false }
       field.at = point
+      field.left = left
       step[name] = field
       return true
     }

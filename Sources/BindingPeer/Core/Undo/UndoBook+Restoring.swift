@@ -81,10 +81,12 @@ extension UndoBook {
 
   /// The operations that take a step back, as they show now, with their rules. A field whose commit is under way gets
   /// its final value when it is sent (`finalize`).
-  func restoration(of step: UndoStep, shown: (String) -> FieldValue?) -> (Proposal, [String: RuledWrite]) {
+  func restoration(
+    of step: UndoStep, in replica: Replica, shown: (String) -> FieldValue?
+  ) -> (Proposal, [String: RuledWrite]) {
     var proposal = Proposal(operations: [])
     var rules: [String: RuledWrite] = [:]
-    for field in step.fields {
+    for field in step.fields where !field.isElement {
       switch field.kind {
       case .set:
         proposal.operations.append(FieldOperation(restoring: field.name, to: field.before))
@@ -99,6 +101,12 @@ extension UndoBook {
         proposal.operations.append(FieldOperation(.set, field.name, text))
         rules[field.name] = RuledWrite(.text, base: now)
       }
+    }
+    // Elements come last: the description of their list may come back before them.
+    var elements = ElementRestoration(over: replica)
+    for operation in elements.operations(for: step.fields.filter(\.isElement), present: shown) {
+      proposal.operations.append(operation)
+      rules[operation.field] = RuledWrite(.restore, base: nil)
     }
     return (proposal, rules)
   }
@@ -117,7 +125,8 @@ extension UndoBook {
     _ write: inout Pending, from step: UndoStep, in replica: Replica, isOwn: (Tag) -> Bool
   ) -> UndoFailure? {
     if let failure = obstacle(to: step, in: replica, isPending: { _ in false }, isOwn: isOwn) { return failure }
-    for operation in write.proposal.operations where write.rules[operation.field] == .restore {
+    for operation in write.proposal.operations
+    where write.rules[operation.field] == .restore && ListElements.parts(of: operation.field) == nil {
       // A field without an effect has nothing to take back: its write failed.
       guard let field = step[operation.field], let at = field.at else {
         write.remove(operation.field)
@@ -134,7 +143,22 @@ extension UndoBook {
       case .text: break
       }
     }
+    finalizeElements(&write, from: step, in: replica)
     return nil
+  }
+
+  /// `finalize` for elements of lists: where they go depends on what is there now.
+  private static func finalizeElements(_ write: inout Pending, from step: UndoStep, in replica: Replica) {
+    let elements = step.fields.filter(\.isElement)
+    guard !elements.isEmpty else { return }
+    let restored = elements.filter { $0.at != nil }
+    var restoration = ElementRestoration(over: replica)
+    let operations = restoration.operations(for: restored) { replica.field($0)?.value }
+    write.replaceElements(elements.map(\.name), by: operations)
+    for field in restored {
+      guard let at = field.at, operations.contains(where: { $0.field == field.name }) else { continue }
+      write.proposal.conditions.append(Condition(field: field.name, epoch: at.epoch, version: at.version))
+    }
   }
 
   /// A step that writes again what this peer wrote and withdrew before it was sent.
@@ -200,6 +224,18 @@ extension Pending {
       merging.isRewritten = true
     }
     for index in overlay.indices where overlay[index].field == field { overlay[index] = operation }
+  }
+
+  /// As `replace`, for elements of lists, which may have several operations each.
+  fileprivate mutating func replaceElements(_ fields: [String], by operations: [FieldOperation]) {
+    proposal.operations.removeAll { fields.contains($0.field) }
+    overlay.removeAll { fields.contains($0.field) }
+    proposal.operations += operations
+    overlay += operations
+    for field in fields where !operations.contains(where: { $0.field == field }) {
+      overlay.append(FieldOperation(.setIfAbsent, field, nil))
+    }
+    merging.isRewritten = true
   }
 
   /// The write leaves the field alone. The overlay keeps an operation for each field, which finds the write: it sets

@@ -127,7 +127,9 @@ extension ModelSync {
 
   mutating func record(_ write: borrowing Pending, _ rules: [String: RuledWrite], as role: UndoRole, now: UInt64) {
     let present = write.overlay.map { shown($0.field) }
-    undo?.record(write.id, write.overlay, rules, as: role, shown: present, now: now)
+    // The head of a list comes back with its elements.
+    let written = zip(write.overlay, present).filter { $1.flatMap(ListElements.count(ofHead:)) == nil }
+    undo?.record(write.id, written.map(\.0), rules, as: role, shown: written.map(\.1), now: now)
   }
 
   /// A write was superseded by a later one.
@@ -177,7 +179,7 @@ extension ModelSync {
       && step.writes.allSatisfy { writes[$0]?.wasNeverSent ?? false }
     guard isUnsent, !step.writes.isEmpty else { return false }
     let values = Dictionary(
-      uniqueKeysWithValues: step.names.compactMap { name in shown(name).map { (name, $0) } })
+      uniqueKeysWithValues: step.names.compactMap { name in placed(name).map { (name, $0) } })
     undo?.withdraw(step, on: stack, over: replica, shown: values)
     for write in step.writes { end(write, as: .superseded, &context) }
     return true
@@ -189,7 +191,9 @@ extension ModelSync {
   }
 
   fileprivate func restoration(of step: UndoStep) -> (proposal: Proposal, rules: [String: RuledWrite])? {
-    guard let (proposal, rules) = undo?.restoration(of: step, shown: { shown($0) }), !proposal.operations.isEmpty else {
+    guard let (proposal, rules) = undo?.restoration(of: step, in: replica, shown: { shown($0) }),
+      !proposal.operations.isEmpty
+    else {
       return nil
     }
     return (proposal, rules)

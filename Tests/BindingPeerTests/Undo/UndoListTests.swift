@@ -1,0 +1,137 @@
+import BindbusTesting
+import BindingModel
+import BindingPeer
+import Testing
+
+@Suite("Undo of lists")
+struct UndoListTests {
+  private let desks: TwoDesks
+
+  init() async throws {
+    desks = try await TwoDesks()
+    try await desks.begin(with: [1, 2, 3, 4])
+    _ = desks.left.undoing
+    _ = desks.right.undoing
+  }
+
+  private var ids: [Int] { desks.left.cues.map(\.id) }
+
+  /// Changes the list, and lets the other program see it.
+  private func change(_ body: (inout [Cue]) -> Void, by desk: Show? = nil) async {
+    body(&(desk ?? desks.left).cues)
+    #expect(await eventually { desks.isSettled })
+  }
+
+  private func undo(_ desk: Show? = nil, redoes: Bool = false) async -> SharedModel.Undoing.Outcome {
+    let desk = desk ?? desks.left
+    let result = redoes ? await desk.redo() : await desk.undo()
+    #expect(await eventually { desks.isSettled })
+    return result
+  }
+
+  @Test("an inserted element goes, and returns to its place")
+  func inserted() async {
+    await change { $0.insert(Cue(9, "new"), at: 2) }
+    #expect(await undo() == .done(fields: ["cues@9"], inexact: []))
+    #expect(ids == [1, 2, 3, 4])
+    #expect(await undo(redoes: true) == .done(fields: ["cues@9"], inexact: []))
+    #expect(ids == [1, 2, 9, 3, 4] && desks.left.cues[2].name == "new")
+  }
+
+  @Test("a removed element returns to its place with all it had, wherever that is")
+  func removed() async {
+    for index in 0..<4 {
+      await change { $0.remove(at: index) }
+      #expect(await undo() == .done(fields: ["cues@\(index + 1)"], inexact: []))
+      #expect(desks.right.cues == (1...4).map { Cue($0, "n\($0)") })
+    }
+  }
+
+  @Test("several removed neighbours return in their order")
+  func neighbours() async {
+    await change { $0.removeSubrange(1...3) }
+    _ = await undo()
+    #expect(ids == [1, 2, 3, 4])
+    await change { $0.removeAll() }
+    _ = await undo()
+    #expect(ids == [1, 2, 3, 4])
+  }
+
+  @Test("a moved element returns, between what has come meanwhile")
+  func moved() async {
+    await change { $0.swapAt(0, 3) }
+    await change({ $0.insert(Cue(7), at: 0) }, by: desks.right)
+    _ = await undo()
+    #expect(ids.filter { $0 != 7 } == [1, 2, 3, 4])
+    _ = await undo(redoes: true)
+    #expect(ids.filter { $0 != 7 } == [4, 2, 3, 1])
+  }
+
+  @Test("a changed element has its former value, and stays where others moved its neighbours")
+  func changed() async {
+    await change { $0[1].name = "storm" }
+    await change({ $0.swapAt(0, 2) }, by: desks.right)
+    #expect(await undo() == .done(fields: ["cues@2"], inexact: []))
+    #expect(desks.left.cues.first { $0.id == 2 }?.name == "n2" && ids == [3, 2, 1, 4])
+  }
+
+  @Test("an element that was moved and changed in one step returns in both")
+  func both() async {
+    await change { cues in
+      cues[0].name = "storm"
+      cues.append(cues.removeFirst())
+    }
+    #expect(ids == [2, 3, 4, 1])
+    _ = await undo()
+    #expect(desks.right.cues == (1...4).map { Cue($0, "n\($0)") })
+    _ = await undo(redoes: true)
+    #expect(ids == [2, 3, 4, 1] && desks.right.cues[3].name == "storm")
+  }
+
+  @Test("an element that another program has changed since stays, and its name is told")
+  func foreign() async {
+    await change { $0[1].name = "storm" }
+    await change({ $0[1].seconds = 3 }, by: desks.right)
+    guard case .failed(let reason) = await undo() else { return #expect(Bool(false)) }
+    #expect(reason.hasPrefix("cues[id=2] was changed by right-"))
+    #expect(desks.left.cues[1] == Cue(2, "storm", seconds: 3))
+  }
+
+  @Test("steps one above the other are taken back one by one, and done again")
+  func chain() async {
+    await change { $0.append(Cue(5, "five")) }
+    await change { $0.move(from: 4, to: 0) }
+    await change { $0[0].name = "FIVE" }
+    await change { $0.removeFirst() }
+    for expected in [[5, 1, 2, 3, 4], [5, 1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2, 3, 4]] {
+      guard case .done = await undo() else { return #expect(Bool(false), "at \(expected)") }
+      #expect(ids == expected)
+    }
+    for expected in [[1, 2, 3, 4, 5], [5, 1, 2, 3, 4], [5, 1, 2, 3, 4], [1, 2, 3, 4]] {
+      guard case .done = await undo(redoes: true) else { return #expect(Bool(false), "at \(expected)") }
+      #expect(ids == expected)
+    }
+  }
+
+  @Test("what was never sent is taken back and done again without a hub")
+  func offline() async {
+    for link in desks.links { link.cut() }
+    #expect(await eventually { desks.peers.allSatisfy { !$0.status.isLive } })
+    desks.left.cues.insert(Cue(9), at: 2)
+    #expect(await desks.left.undo() == .done(fields: ["cues@9"], inexact: []))
+    #expect(ids == [1, 2, 3, 4])
+    let redo = Task { await desks.left.redo() }
+    #expect(await eventually { ids == [1, 2, 9, 3, 4] })
+    for link in desks.links { link.heal() }
+    #expect(await redo.value == .done(fields: ["cues@9"], inexact: []))
+    #expect(await eventually { desks.isSettled })
+    #expect(desks.right.cues.map(\.id) == [1, 2, 9, 3, 4])
+  }
+}
+
+extension [Cue] {
+  fileprivate mutating func move(from: Int, to: Int) {
+    let element = remove(at: from)
+    insert(element, at: to)
+  }
+}
