@@ -288,13 +288,3 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     if count == 1 { end() }
   }
 }
-
-extension JSONLine {
-  /// Begins a line with the members that all lines of `watch` have.
-  fileprivate init(of model: String, _ epoch: Epoch, _ version: Version) {
-    self.init()
-    add("model", .string(model))
-    add("epoch", .string(String(epoch, radix: 16)))
-    add("version", .integer(Int64(clamping: version)))
-  }
-}

@@ -33,3 +33,13 @@ struct WatchedField {
     "\(title) \(new.map { described.readable($0, of: field) } ?? "deleted")"
   }
 }
+
+extension JSONLine {
+  /// Begins a line with the members that all lines of `watch` have.
+  init(of model: String, _ epoch: Epoch, _ version: Version) {
+    self.init()
+    add("model", .string(model))
+    add("epoch", .string(String(epoch, radix: 16)))
+    add("version", .integer(Int64(clamping: version)))
+  }
+}

@@ -224,28 +224,4 @@ extension Sequencer {
     let field = String(decoding: name, as: UTF8.self)
     return .refused(.doesNotFit, "\(model.id).\(field) \(Sequencer.cureOfElement)")
   }
-
-  /// Checks a description that the proposal has written: what becomes a list holds no other value, and no list with
-  /// elements becomes anything else.
-  func checkLists(in model: ModelLog) throws(Verdict) {
-    let lists = model.rules.current.rules.lists
-    for list in lists.sorted() {
-      guard let head = model.fields.id(of: list), let value = model.presentValue(head) else { continue }
-      if case .array(let elements)? = try? value.json, elements.isEmpty { continue }
-      if ListElements.count(ofHead: value) == model.order(of: list).count { continue }
-      throw .refused(
-        .doesNotFit,
-        "\(model.id).\(list): \(value.shortened) is no list; delete it first, or insert its elements in this proposal")
-    }
-    for list in model.rules.before.rules.lists.subtracting(lists).sorted() {
-      let count = model.order(of: list).count
-      guard count > 0 else { continue }
-      throw .refused(.doesNotFit, "\(model.id).\(list): is a list of \(count) elements; delete it first")
-    }
-  }
-}
-
-extension FieldValue {
-  /// At most 40 characters, for a text that people read.
-  fileprivate var shortened: String { PrintedText.escaped(description, limit: 40) }
 }

@@ -19,7 +19,7 @@ extension Sequencer {
   ) throws(Verdict) {
     guard let index = stored.rules.current.rules.index(of: field) else { return }
     let rule = stored.rules.current.rules[index]
-    if rule.isAlias { throw .refused(.doesNotFit, violation(ofAlias: field, in: stored)) }
+    if rule.isAlias { throw .refused(.doesNotFit, DescriptionCheck(model: stored).violation(ofAlias: field)) }
     if rule.isList { throw .refused(.doesNotFit, "\(stored.id).\(field) is a list, which has no ephemeral value") }
     guard let words = rule.words(against: value) else { return }
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")

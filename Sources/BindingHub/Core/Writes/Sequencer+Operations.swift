@@ -83,8 +83,8 @@ extension Sequencer {
     // The values must fit the description that the proposal leaves, wherever in the proposal that is set.
     if model.rules.current.version == version {
       try checkAll(in: model)
-      try checkAliases(in: model)
-      try checkLists(in: model)
+      try DescriptionCheck(model: model).aliases()
+      try DescriptionCheck(model: model).lists()
     } else if let violation {
       throw .refused(.doesNotFit, violation)
     }
@@ -137,7 +137,7 @@ extension Sequencer {
     }
     guard violation == nil, let rule = model.rule(of: id) else { return }
     if rule.isAlias {
-      violation = self.violation(ofAlias: model.fields[id].name, in: model)
+      violation = DescriptionCheck(model: model).violation(ofAlias: model.fields[id].name)
     } else if rule.isList {
       violation = wordsOfList(value, for: id, rule, in: model)
     } else if rule.isEphemeral {
@@ -159,7 +159,7 @@ extension Sequencer {
   /// Checks everything that the present commit writes against the description that it sets.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.batch.pending.touched[model.batch.pending.begun...] where id != model.fields.descriptionID {
-      // `checkLists` knows what a list may hold.
+      // `DescriptionCheck` knows what a list may hold.
       if !model.fields[id].isElement, model.rule(of: id)?.isList == true { continue }
       guard let value = model.decidedValue(id) else { continue }
       var violation: String?

@@ -1,5 +1,52 @@
 import BindingProtocol
 
+/// Checks a description that a proposal has written against what its model holds.
+struct DescriptionCheck {
+  let model: ModelLog
+
+  /// No alias is a name under which a value is stored.
+  @inline(never)
+  func aliases() throws(Sequencer.Verdict) {
+    let rules = model.rules.current.rules
+    if let fault = rules.aliasFault {
+      throw .refused(.doesNotFit, "\(model.id).\(Names.description): alias: \(fault)")
+    }
+    for (alias, stored) in rules.aliases.sorted(by: { $0.key < $1.key }) {
+      guard let id = model.fields.id(of: alias), model.fields.decided(id).hasValue else { continue }
+      throw .refused(
+        .doesNotFit,
+        "\(model.id).\(Names.description): \(alias) has a value, and cannot be another name of \(stored); "
+          + "delete \(model.id).\(alias) first")
+    }
+  }
+
+  /// What becomes a list holds no other value, and no list with elements becomes anything else.
+  @inline(never)
+  func lists() throws(Sequencer.Verdict) {
+    let lists = model.rules.current.rules.lists
+    for list in lists.sorted() {
+      guard let head = model.fields.id(of: list), let value = model.presentValue(head) else { continue }
+      if case .array(let elements)? = try? value.json, elements.isEmpty { continue }
+      if ListElements.count(ofHead: value) == model.order(of: list).count { continue }
+      let words = PrintedText.escaped(value.description, limit: 40)
+      throw .refused(
+        .doesNotFit,
+        "\(model.id).\(list): \(words) is no list; delete it first, or insert its elements in this proposal")
+    }
+    for list in model.rules.before.rules.lists.subtracting(lists).sorted() {
+      let count = model.order(of: list).count
+      guard count > 0 else { continue }
+      throw .refused(.doesNotFit, "\(model.id).\(list): is a list of \(count) elements; delete it first")
+    }
+  }
+
+  /// Why nothing is written under an alias, naming the field that has the value.
+  func violation(ofAlias name: String) -> String {
+    let (id, stored) = (model.id, model.rules.current.rules.aliases[name] ?? name)
+    return "\(id).\(name) is another name of \(id).\(stored), under which the value is stored; write that field"
+  }
+}
+
 /// Merges what programs declare into a model's description (protocol.md §8).
 extension Sequencer {
   /// Merges a declaration into the description. One that changes nothing needs no right.
@@ -59,27 +106,5 @@ extension Sequencer {
     throw .refused(
       .valueTooLarge,
       "\(Names.description) has \(byteCount) bytes; it may have \(limits.maxDescriptionBytes) (maxDescriptionBytes)")
-  }
-
-  /// Checks the aliases of the description that the present commit sets: none is a name under which a value is stored.
-  @inline(never)
-  func checkAliases(in model: ModelLog) throws(Verdict) {
-    let rules = model.rules.current.rules
-    if let fault = rules.aliasFault {
-      throw .refused(.doesNotFit, "\(model.id).\(Names.description): alias: \(fault)")
-    }
-    for (alias, stored) in rules.aliases.sorted(by: { $0.key < $1.key }) {
-      guard let id = model.fields.id(of: alias), model.fields.decided(id).hasValue else { continue }
-      throw .refused(
-        .doesNotFit,
-        "\(model.id).\(Names.description): \(alias) has a value, and cannot be another name of \(stored); "
-          + "delete \(model.id).\(alias) first")
-    }
-  }
-
-  /// Why nothing is written under an alias of a stored model, naming the field that has the value.
-  func violation(ofAlias name: String, in model: ModelLog) -> String {
-    let (id, stored) = (model.id, model.rules.current.rules.aliases[name] ?? name)
-    return "\(id).\(name) is another name of \(id).\(stored), under which the value is stored; write that field"
   }
 }
