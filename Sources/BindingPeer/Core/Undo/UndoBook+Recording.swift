@@ -23,7 +23,7 @@ extension UndoBook {
       push(step, on: source.stack.other)
     } else {
       removeRedo()
-      step = stepToJoin(parts, as: role, now: now)
+      step = stepToJoin(parts, as: role, isPlacing: operations.contains(where: \.isPlacing), now: now)
     }
     for part in parts {
       let shown = operations.firstIndex { $0.field == part.field }.flatMap { shown[$0] }
@@ -43,10 +43,15 @@ extension UndoBook {
   }
 
   /// The step to which a write belongs: the last one if it joins that, else a new one on top.
-  private mutating func stepToJoin(_ parts: [Part], as role: UndoRole, now: UInt64) -> UndoStep {
+  /// - Parameter isPlacing: elements of lists come, go or move.
+  private mutating func stepToJoin(
+    _ parts: [Part], as role: UndoRole, isPlacing: Bool, now: UInt64
+  ) -> UndoStep {
     var edit: UInt64 = 0
     if case .step(let session) = role { edit = session }
-    if var last = undo.last, last.isJoined(by: parts, group: openGroup, edit: edit, now: now) {
+    // What is soon done to the same element is one step only if an editing session or a group says so.
+    let isAlone = isPlacing && edit == 0 && openGroup == 0
+    if var last = undo.last, !isAlone, last.isJoined(by: parts, group: openGroup, edit: edit, now: now) {
       last.writtenAt = now
       replaceTop(by: last)
       return last
@@ -54,7 +59,7 @@ extension UndoBook {
     var step = newStep()
     (step.group, step.edit) = (openGroup, edit)
     // Additions are steps of their own, and so is what a group or a restoring write does.
-    step.writtenAt = now
+    step.writtenAt = isAlone ? nil : now
     push(step, on: .undo)
     return step
   }
@@ -210,6 +215,17 @@ extension UndoBook {
       field.beforeAt = UndoPoint(epoch: point.epoch, version: version)
       field.isBeforeKnown = true
       step[question.field] = field
+    }
+  }
+}
+
+extension FieldOperation {
+  /// Whether it changes which elements a list has, or their order.
+  fileprivate var isPlacing: Bool {
+    switch verb {
+    case .insert, .move: true
+    case .delete: ListElements.parts(of: field) != nil
+    default: false
     }
   }
 }
