@@ -57,6 +57,26 @@ struct UndoListTests {
     #expect(ids == [1, 2, 3, 4])
   }
 
+  @Test(
+    "elements removed one by one return to their places, whatever ranks they get",
+    arguments: [[0, 0, 0, 0], [3, 2, 1, 0], [1, 1, 0, 0], [2, 0, 1, 0]])
+  func emptied(indices: [Int]) async {
+    for index in indices { await change { $0.remove(at: index) } }
+    for _ in indices { _ = await undo() }
+    #expect(desks.right.cues == (1...4).map { Cue($0, "n\($0)") })
+    for _ in indices { _ = await undo(redoes: true) }
+    #expect(desks.right.cues.isEmpty)
+  }
+
+  @Test("a removed element whose neighbours are gone returns where its rank is")
+  func alone() async {
+    await change { $0.remove(at: 2) }
+    await change({ $0.removeAll { $0.id == 2 || $0.id == 4 } }, by: desks.right)
+    await change({ $0.append(Cue(8)) }, by: desks.right)
+    _ = await undo()
+    #expect(ids == [1, 3, 8])
+  }
+
   @Test("a moved element returns, between what has come meanwhile")
   func moved() async {
     await change { $0.swapAt(0, 3) }

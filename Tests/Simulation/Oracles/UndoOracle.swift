@@ -9,6 +9,9 @@ import BindingProtocol
 final class UndoOracle: Invariant {
   /// The fields that come back on a condition; a counter and a text have rules of their own.
   static let compared = ["x", "y", "z"]
+  /// A list, and its elements: their places come back among others, which the end of a history compares.
+  static let list = "q"
+  static let elements = ["q@e", "q@f", "q@g", "q@h"]
 
   struct Change {
     let owner: String
@@ -59,6 +62,20 @@ final class UndoOracle: Invariant {
   /// The committed value of a field at the end of the log.
   func head(_ field: String) -> FieldValue? { changes[field]?.last?.value }
 
+  /// The elements of the list at the end of the log, in their order: the id of each, and what it is.
+  var listed: [FieldValue?] {
+    let committed = UndoOracle.elements.compactMap { field in head(field).map { (name: field, value: $0) } }
+    return ListElements.ordered(UndoOracle.list, in: committed).flatMap { element in
+      [FieldValue(json: .string(element.id)), element.element]
+    }
+  }
+
+  /// A value without the rank that an element has.
+  static func content(_ value: FieldValue?, of field: String) -> FieldValue? {
+    guard let value, elements.contains(field) else { return value }
+    return (try? value.json)?["is"].map { FieldValue(json: $0) } ?? value
+  }
+
   /// The value of a field just before a version, as history would tell it.
   func past(_ question: PastQuestion) -> PastAnswer {
     let entry = entries[Point(epoch: question.epoch, version: question.version)]
@@ -108,8 +125,9 @@ final class UndoOracle: Invariant {
         let allowed = own.map(\.value) + [first > 0 ? former[first - 1].value : nil]
         entry.fields.append((name, change.value, former.last, allowed))
         changes[name, default: []].append(Change(owner: owner, value: change.value, version: version))
-        held.insert(Held(owner: owner, field: name, value: change.value))
-        held.insert(Held(owner: "", field: name, value: change.value))
+        let content = UndoOracle.content(change.value, of: name)
+        held.insert(Held(owner: owner, field: name, value: content))
+        held.insert(Held(owner: "", field: name, value: content))
       }
       entries[Point(epoch: group.epoch, version: version)] = entry
       entries[Point(epoch: epoch, version: version)] = entry
@@ -124,24 +142,29 @@ final class UndoOracle: Invariant {
     guard case .committed(let epoch, let version) = outcome,
       let entry = entries[Point(epoch: epoch, version: version)]
     else { return }
-    for field in entry.fields where UndoOracle.compared.contains(field.name) {
+    for field in entry.fields where (UndoOracle.compared + UndoOracle.elements).contains(field.name) {
+      let value = UndoOracle.content(field.value, of: field.name)
       // A redo of what was never sent is as good as the first write.
-      if peer.writes.withdrawn[field.name]?.contains(field.value) == true { continue }
+      if peer.writes.withdrawn[field.name]?.contains(value) == true { continue }
+      let before = UndoOracle.content(field.before?.value, of: field.name)
+      // The hub gave it another rank, to make room for its neighbour; or it moved.
+      if value != nil, value == before { continue }
       let isKept =
         hasLost
-        && (field.before == nil || field.before?.value == nil
-          || held.contains(Held(owner: entry.owner, field: field.name, value: field.before?.value)))
+        && (field.before == nil || before == nil
+          || held.contains(Held(owner: entry.owner, field: field.name, value: before)))
       guard field.before?.owner == entry.owner || isKept else {
         throw Violation(
           .undo,
           "\(peer) took back \(field.name) at version \(version), which \(field.before?.owner ?? "nobody") had written "
             + "at \(field.before?.version ?? 0)")
       }
-      let wasThere = field.value == nil || held.contains(Held(owner: "", field: field.name, value: field.value))
-      guard field.allowed.contains(field.value) || hasLost && wasThere else {
+      let wasThere = value == nil || held.contains(Held(owner: "", field: field.name, value: value))
+      let allowed = field.allowed.map { UndoOracle.content($0, of: field.name) }
+      guard allowed.contains(value) || hasLost && wasThere else {
         throw Violation(
           .undo,
-          "\(peer) took \(field.name) back to \(describe(field.value)) at version \(version), which it never was "
+          "\(peer) took \(field.name) back to \(describe(value)) at version \(version), which it never was "
             + "before or between its own writes")
       }
     }

@@ -4,6 +4,8 @@ import BindingProtocol
 /// What applications do in the model in which they undo: they write, undo and redo, in every interleaving.
 final class UndoWorkload: SimulationPart {
   static let model = "undone"
+  private static let description =
+    FieldValue(bytes: Array("{\"fields\":{\"\(UndoOracle.list)\":{\"policy\":\"list\"}}}".utf8))
   let context: SimulationContext
   private let oracle: UndoOracle?
 
@@ -15,15 +17,18 @@ final class UndoWorkload: SimulationPart {
   /// One step of a peer's application, beside what it does in other models.
   func step(_ peer: SimulatedPeer) throws(Violation) {
     guard oracle != nil, isChaos, !isQuiet, peer.outbox.successor == nil, !peer.process.isPaused else { return }
-    // A field that no undo deletes: an empty model would be removed.
-    if peer.session.shown(UndoWorkload.model, "keep") == nil {
-      try peer.writeUndoable(
-        Proposal(operations: [FieldOperation(.setIfAbsent, "keep", FieldValue(json: .bool(true)))]))
+    // A field that no undo deletes: an empty model would be removed. It comes with the description.
+    if [Names.description, "keep"].contains(where: { peer.session.shown(UndoWorkload.model, $0) == nil }) {
+      let operations = [
+        FieldOperation(.setIfAbsent, Names.description, UndoWorkload.description),
+        FieldOperation(.setIfAbsent, "keep", FieldValue(json: .bool(true))),
+      ]
+      try peer.writeUndoable(Proposal(operations: operations))
     }
     let field = UndoOracle.compared[chance.below(3)]
     let set = FieldOperation(.set, field, context.uniqueValue(of: peer.index))
     context.writeCount += 1
-    switch chance.below(12) {
+    switch chance.below(16) {
     case 0...2: try peer.writeUndoable(Proposal(operations: [set]))
     case 3:
       let other = UndoOracle.compared.first { $0 != field } ?? "x"
@@ -40,7 +45,29 @@ final class UndoWorkload: SimulationPart {
       let role: UndoRole = profile.peers == 1 ? .step(edit: 0) : .notUndoable
       try peer.writeUndoable(Proposal(operations: [set]), as: role)
     case 8...10: _ = try peer.restore(redoes: false)
-    default: _ = try peer.restore(redoes: true)
+    case 11: _ = try peer.restore(redoes: true)
+    default: try peer.writeUndoable(Proposal(operations: elementOperations(of: peer)))
+    }
+  }
+
+  /// One or two operations on elements of the list.
+  private func elementOperations(of peer: SimulatedPeer) -> [FieldOperation] {
+    let fields = UndoOracle.elements
+    let first = chance.below(fields.count)
+    let ids = fields.map { String($0.dropFirst(UndoOracle.list.utf8.count + 1)) }
+    return (0..<1 + chance.below(2)).map { offset in
+      let field = fields[(first + offset) % fields.count]
+      var operand = ListOperand(after: chance.perMille(300) ? nil : ids[(first + offset + 1) % fields.count])
+      let element = context.uniqueValue(of: peer.index)
+      guard peer.session.shown(UndoWorkload.model, field) != nil else {
+        operand.element = element
+        return FieldOperation(.insert, field, operand.value)
+      }
+      switch chance.below(3) {
+      case 0: return FieldOperation(.delete, field)
+      case 1: return FieldOperation(.replace, field, element)
+      default: return FieldOperation(.move, field, operand.value)
+      }
     }
   }
 
@@ -55,13 +82,14 @@ final class UndoWorkload: SimulationPart {
   /// Everything has healed, and nobody else writes: a peer takes its last steps back and restores them again.
   func takeBack(_ peer: SimulatedPeer, _ run: (UInt64) throws(Violation) -> Void) throws(Violation) {
     guard let oracle else { return }
-    func state() -> [FieldValue?] { (UndoOracle.compared + ["k"]).map { oracle.head($0) } }
+    func state() -> [FieldValue?] { (UndoOracle.compared + ["k"]).map { oracle.head($0) } + oracle.listed }
     let before = state()
     let most = profile.peers == 1 ? UndoLimits.maxSteps : 6
     let undone = try takeBack(peer, redoes: false, most: most, run)
     if profile.peers == 1, peer.process.run == 0, profile.isGentle {
       let rest = state()
-      let isBeginning = rest.prefix(3).allSatisfy { $0 == nil } && (rest[3].map { $0.description == "0" } ?? true)
+      let isBeginning =
+        rest.prefix(3).allSatisfy { $0 == nil } && (rest[3].map { $0.description == "0" } ?? true) && rest.count == 4
       guard isBeginning else {
         throw Violation(.undo, "\(peer) undid everything that it wrote alone, and \(rest.map(describe)) remains")
       }
@@ -121,7 +149,8 @@ extension SimulatedPeer {
 
   fileprivate func restore(redoes: Bool) throws(Violation) -> UndoStart {
     let start: UndoStart
-    let shown = UndoOracle.compared.map { ($0, session.shown(UndoWorkload.model, $0)) }
+    let fields = UndoOracle.compared + UndoOracle.elements
+    let shown = fields.map { ($0, UndoOracle.content(session.shown(UndoWorkload.model, $0), of: $0)) }
     do {
       start = try session.restore(UndoWorkload.model, redoes: redoes, now: clock, into: &effects)
     } catch {

@@ -1,96 +1,127 @@
 import BindingProtocol
 
-/// Brings elements of lists back to what they were: where they stood, among those that are there now.
+/// Brings elements of lists back to what they were: to where they stood, among those that are there now.
 struct ElementRestoration {
-  private struct Place: Comparable {
-    let rank: Int64
-    let id: String
-
-    static func < (left: Place, right: Place) -> Bool {
-      left.rank != right.rank ? left.rank < right.rank : ListElements.precedes(left.id, right.id)
-    }
-  }
-
   private let replica: Replica
-  /// By list: the elements, in their order.
-  private var orders: [String: [Place]] = [:]
+  /// The ids that a list has, in its order.
+  private let present: (String) -> [String]
+  /// By list: its order with the elements that are back.
+  private var orders: [String: [String]] = [:]
 
-  init(over replica: Replica) { self.replica = replica }
-
-  /// The operations that give elements what they had before a step, those of one list in its order: an element is put
-  /// back behind one that comes back before it.
-  /// - Parameter present: what each field has.
-  mutating func operations(
-    for fields: [UndoField], present: (String) -> FieldValue?
-  ) -> [FieldOperation] {
-    let placed = fields.sorted { left, right in
-      (ElementRestoration.rank(of: left.before) ?? .max) < (ElementRestoration.rank(of: right.before) ?? .max)
-    }
-    return placed.flatMap { operations(for: $0, present: present($0.name)) }
+  init(over replica: Replica, order present: @escaping (String) -> [String]) {
+    (self.replica, self.present) = (replica, present)
   }
 
-  private mutating func operations(for field: UndoField, present: FieldValue?) -> [FieldOperation] {
+  /// The operations that give elements what they had before a step: one that stood behind another comes back after it.
+  /// - Parameter value: what each field has.
+  mutating func operations(for fields: [UndoField], present value: (String) -> FieldValue?) -> [FieldOperation] {
+    var rest = fields
+    var operations: [FieldOperation] = []
+    while !rest.isEmpty {
+      let names = Set(rest.map(\.name))
+      let index = rest.firstIndex { field in
+        guard let parts = ListElements.parts(of: field.name), let after = field.place?.after else { return true }
+        return !names.contains(ListElements.field(of: after, in: String(parts.list)))
+      }
+      // Two steps in one may name each other.
+      let field = rest.remove(at: index ?? 0)
+      operations += self.operations(for: field, present: value(field.name), before: rest)
+    }
+    return operations
+  }
+
+  private mutating func operations(
+    for field: UndoField, present: FieldValue?, before rest: [UndoField]
+  ) -> [FieldOperation] {
     guard let parts = ListElements.parts(of: field.name) else { return [] }
+    let (list, id) = (String(parts.list), String(parts.id))
     guard let before = field.before, let element = PendingElement.element(of: before) else {
+      orders[list] = order(of: list).filter { $0 != id }
       return present == nil ? [] : [FieldOperation(.delete, field.name)]
     }
-    let rank = ElementRestoration.rank(of: before)
     guard let present, let now = PendingElement.element(of: present) else {
-      let place = place(of: String(parts.id), at: rank, in: String(parts.list), of: element)
-      return [FieldOperation(.insert, field.name, place)]
+      return [FieldOperation(.insert, field.name, place(id, of: field, in: list, rest, element).value)]
     }
     var operations: [FieldOperation] = []
     // While its commit is under way the element may be about to move.
-    if let rank, field.at == nil || rank != ElementRestoration.rank(of: present) {
-      let place = place(of: String(parts.id), at: rank, in: String(parts.list), of: nil)
-      operations.append(FieldOperation(.move, field.name, place))
+    if field.at == nil || ElementRestoration.rank(of: before) != ElementRestoration.rank(of: present) {
+      operations.append(FieldOperation(.move, field.name, place(id, of: field, in: list, rest, nil).value))
     }
     if !FieldValue.isSame(now, element) { operations.append(FieldOperation(.replace, field.name, element)) }
     return operations
   }
 
-  /// Where an element stands that has a rank again; without a rank at the end.
+  /// Puts an element back into the order of its list.
   private mutating func place(
-    of id: String, at rank: Int64?, in list: String, of element: FieldValue?
-  ) -> FieldValue {
-    guard let rank else { return ListOperand(element: element).value }
-    var order = orders[list] ?? self.order(of: list)
-    order.removeAll { $0.id == id }
-    let place = Place(rank: rank, id: id)
-    let index = order.firstIndex { place.rank < $0.rank } ?? order.count
-    let (after, before) = (index > 0 ? order[index - 1].id : nil, index < order.count ? order[index].id : nil)
-    order.insert(place, at: index)
-    orders[list] = order
-    return ListOperand(after: after, before: before, element: element).value
+    _ id: String, of field: UndoField, in list: String, _ rest: [UndoField], _ element: FieldValue?
+  ) -> ListOperand {
+    let order = order(of: list).filter { $0 != id }
+    let index = index(of: field, in: order, of: list, rest)
+    orders[list] = order[..<index] + [id] + order[index...]
+    return ListOperand(
+      after: index > 0 ? order[index - 1] : nil, before: index < order.count ? order[index] : nil, element: element)
   }
 
-  private func order(of list: String) -> [Place] {
-    var order: [Place] = []
-    for field in replica.fields where field.isElement {
-      guard let parts = ListElements.parts(of: field.name), parts.list == list,
-        let rank = ElementRestoration.rank(of: field.value)
-      else { continue }
-      order.append(Place(rank: rank, id: String(parts.id)))
+  /// Behind the element that it followed; else before the first that is there of those that it preceded; else where its
+  /// rank is.
+  private func index(of field: UndoField, in order: [String], of list: String, _ rest: [UndoField]) -> Int {
+    guard let place = field.place else { return index(of: field.before, in: order, of: list) }
+    if let after = place.after, let index = order.firstIndex(of: after) { return index + 1 }
+    var before = place.before
+    // Two steps in one may name each other.
+    for _ in 0...rest.count {
+      guard let id = before else { return order.count }
+      if let index = order.firstIndex(of: id) { return index }
+      let name = ListElements.field(of: id, in: list)
+      guard let next = rest.first(where: { $0.name == name })?.place else { break }
+      before = next.before
     }
-    return order.sorted()
+    return place.after == nil ? 0 : index(of: field.before, in: order, of: list)
   }
 
-  private static func rank(of value: FieldValue?) -> Int64? {
-    value.flatMap { value in value.bytes.withUnsafeBytes { ListElements.rank($0) } }
+  /// Where the rank of a value is, among ranks as they are now.
+  private func index(of value: FieldValue?, in order: [String], of list: String) -> Int {
+    guard let rank = value.flatMap(ElementRestoration.rank) else { return order.count }
+    return order.firstIndex { other in
+      let value = replica.field(ListElements.field(of: other, in: list))?.value
+      return value.flatMap(ElementRestoration.rank).map { $0 > rank } ?? false
+    } ?? order.count
+  }
+
+  private static func rank(of value: FieldValue) -> Int64? {
+    value.bytes.withUnsafeBytes { ListElements.rank($0) }
+  }
+
+  private func order(of list: String) -> [String] { orders[list] ?? present(list) }
+}
+
+/// Where elements stand in what the lists of a model show.
+struct ElementPlaces {
+  private let lists: ModelLists
+  /// By list and id: where the element stands. Only of lists that were asked for.
+  private var indices: [String: [String: Int]] = [:]
+
+  init(in lists: ModelLists) { self.lists = lists }
+
+  /// The elements between which one stands; nil: the field is no element that its list shows.
+  mutating func place(of field: String) -> ListOperand? {
+    guard !lists.isEmpty, let parts = ListElements.parts(of: field) else { return nil }
+    let (list, id) = (String(parts.list), String(parts.id))
+    guard let ids = lists[list]?.ids else { return nil }
+    if indices[list] == nil {
+      indices[list] = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+    guard let index = indices[list]?[id] else { return nil }
+    return ListOperand(
+      after: index > 0 ? ids[index - 1] : nil, before: index + 1 < ids.count ? ids[index + 1] : nil)
   }
 }
 
-extension ModelSync {
-  /// What the field of an element shows; one that the hub has given no rank yet has that of the element before it.
-  func placed(_ field: String) -> FieldValue? {
-    guard let value = shown(field), let parts = ListElements.parts(of: field), ListElements.stored(value) == nil,
-      let element = PendingElement.element(of: value), let list = shownList(String(parts.list)),
-      let index = list.ids.firstIndex(of: String(parts.id))
-    else { return shown(field) }
-    let ranks = list.ids[..<index].reversed().lazy.compactMap { id in
-      self.replica.field(ListElements.field(of: id, in: list.name))?.value.flatMap(ListElements.stored)?.rank
-    }
-    return ListElements.value(at: ranks.first ?? ListElements.ranks.lowerBound, element)
+extension Replica {
+  /// The ids of the committed elements of a list, in their order.
+  func order(of list: String) -> [String] {
+    let committed = fields.lazy.compactMap { field in field.value.map { (name: field.name, value: $0) } }
+    return ListElements.ordered(list, in: committed).map(\.id)
   }
 }
 

@@ -81,6 +81,7 @@ extension UndoField {
     static let hasDigest: UInt8 = 2
     static let leftNothing: UInt8 = 4
     static let isLost: UInt8 = 8
+    static let hasPlace: UInt8 = 16
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -90,6 +91,7 @@ extension UndoField {
     if case .digest = left { flags |= Flags.hasDigest }
     if left == .absent { flags |= Flags.leftNothing }
     if isLost { flags |= Flags.isLost }
+    if place != nil { flags |= Flags.hasPlace }
     writer.u8(flags)
     writer.value(before)
     writer.point(beforeAt)
@@ -97,6 +99,10 @@ extension UndoField {
     if case .digest(let digest) = left { writer.u64(digest) }
     writer.value(sum)
     writer.value(after)
+    if let place {
+      writer.text8(place.after ?? "")
+      writer.text8(place.before ?? "")
+    }
   }
 
   /// nil: it is not what this version writes.
@@ -106,7 +112,7 @@ extension UndoField {
     guard let kind = Kind(rawValue: try reader.u8("kind")) else { return nil }
     self.init(name, kind)
     let flags = try reader.u8("flags")
-    guard flags < 16, flags & (Flags.hasDigest | Flags.leftNothing) != Flags.hasDigest | Flags.leftNothing else {
+    guard flags < 32, flags & (Flags.hasDigest | Flags.leftNothing) != Flags.hasDigest | Flags.leftNothing else {
       return nil
     }
     isBeforeKnown = flags & Flags.isBeforeKnown != 0
@@ -119,6 +125,10 @@ extension UndoField {
     sum = try reader.value("sum")
     after = try reader.value("after")
     guard hasEffect, [before, sum, after].allSatisfy({ $0?.isValid ?? true }) else { return nil }
+    guard flags & Flags.hasPlace != 0 else { return }
+    let neighbours = [try reader.text8("after"), try reader.text8("before")].map { $0.isEmpty ? nil : $0 }
+    guard neighbours.allSatisfy({ $0.map(ListElements.isID) ?? true }) else { return nil }
+    place = ListOperand(after: neighbours[0], before: neighbours[1])
   }
 }
 

@@ -9,9 +9,10 @@ extension UndoBook {
   ///   - operations: what it does to each field.
   ///   - rules: its rules; a text has its own.
   ///   - shown: what each operation's field shows without the write.
+  ///   - place: between which others the element of a list stands that a field is.
   mutating func record(
     _ write: WriteID, _ operations: [FieldOperation], _ rules: [String: RuledWrite], as role: UndoRole,
-    shown: [FieldValue?], now: UInt64
+    shown: [FieldValue?], place: (String) -> ListOperand?, now: UInt64
   ) {
     let source = consumeTaken()
     guard role != .notUndoable,
@@ -31,7 +32,7 @@ extension UndoBook {
       if part.kind == .text {
         field.edit(from: rules[part.field]?.base, to: part.operand)
       } else if step[part.field] == nil {
-        field.before = shown
+        (field.before, field.place) = (shown, place(part.field))
       }
       step[part.field] = field
     }

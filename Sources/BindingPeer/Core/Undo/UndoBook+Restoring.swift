@@ -82,7 +82,7 @@ extension UndoBook {
   /// The operations that take a step back, as they show now, with their rules. A field whose commit is under way gets
   /// its final value when it is sent (`finalize`).
   func restoration(
-    of step: UndoStep, in replica: Replica, shown: (String) -> FieldValue?
+    of step: UndoStep, in replica: Replica, _ lists: ModelLists, shown: (String) -> FieldValue?
   ) -> (Proposal, [String: RuledWrite]) {
     var proposal = Proposal(operations: [])
     var rules: [String: RuledWrite] = [:]
@@ -103,7 +103,7 @@ extension UndoBook {
       }
     }
     // Elements come last: the description of their list may come back before them.
-    var elements = ElementRestoration(over: replica)
+    var elements = ElementRestoration(over: replica) { lists[$0]?.ids ?? [] }
     for operation in elements.operations(for: step.fields.filter(\.isElement), present: shown) {
       proposal.operations.append(operation)
       rules[operation.field] = RuledWrite(.restore, base: nil)
@@ -152,7 +152,7 @@ extension UndoBook {
     let elements = step.fields.filter(\.isElement)
     guard !elements.isEmpty else { return }
     let restored = elements.filter { $0.at != nil }
-    var restoration = ElementRestoration(over: replica)
+    var restoration = ElementRestoration(over: replica) { replica.order(of: $0) }
     let operations = restoration.operations(for: restored) { replica.field($0)?.value }
     write.replaceElements(elements.map(\.name), by: operations)
     for field in restored {
@@ -162,15 +162,19 @@ extension UndoBook {
   }
 
   /// A step that writes again what this peer wrote and withdrew before it was sent.
-  /// - Parameter shown: what each field shows with the write.
-  mutating func repetition(of step: UndoStep, in replica: Replica, shown: [String: FieldValue]) -> UndoStep {
+  /// - Parameters:
+  ///   - shown: what each field shows with the write.
+  ///   - place: where the element of a list stands that a field is, with the write.
+  mutating func repetition(
+    of step: UndoStep, in replica: Replica, shown: [String: FieldValue], place: (String) -> ListOperand?
+  ) -> UndoStep {
     var repetition = newStep()
     for field in step.fields {
       var again = UndoField(field.name, field.kind)
       let present = replica.field(field.name)
       again.at = UndoPoint(epoch: replica.epoch, version: replica.unchangedSince(present))
       again.left = UndoField.Left(present?.value)
-      (again.before, again.isBeforeKnown) = (shown[field.name], true)
+      (again.before, again.isBeforeKnown, again.place) = (shown[field.name], true, place(field.name))
       if field.kind == .add { again.sum = added(to: field, by: step)?.negated }
       repetition.fields.append(again)
     }

@@ -148,9 +148,12 @@ struct UndoBook: Sendable {
 
   /// Removes a step whose writes are about to end unsent. What it took back stands again; what it did first can be
   /// done again.
-  mutating func withdraw(_ step: UndoStep, on stack: Stack, over replica: Replica, shown: [String: FieldValue]) {
+  mutating func withdraw(
+    _ step: UndoStep, on stack: Stack, over replica: Replica, shown: [String: FieldValue],
+    place: (String) -> ListOperand?
+  ) {
     let source = step.writes.compactMap { notes[$0]?.source }.first
-    let again = source ?? (repetition(of: step, in: replica, shown: shown), stack.other)
+    let again = source ?? (repetition(of: step, in: replica, shown: shown, place: place), stack.other)
     for write in step.writes { _ = removeNote(write) }
     remove(step.id)
     push(again.step, on: again.stack)

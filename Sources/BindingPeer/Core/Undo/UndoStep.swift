@@ -42,6 +42,8 @@ struct UndoField: Sendable, Equatable {
   var isBeforeKnown = false
   /// Where `before` was committed.
   var beforeAt: UndoPoint?
+  /// Of an element of a list: between which others it stood when the step was made.
+  var place: ListOperand?
   /// Where the step's last value was committed; nil: nowhere yet.
   var at: UndoPoint?
   var left = Left.unknown
@@ -61,7 +63,8 @@ struct UndoField: Sendable, Equatable {
   var hasEffect: Bool { at != nil || kind == .text }
 
   var bytes: Int {
-    96 + name.utf8.count + (before?.bytes.count ?? 0) + (sum?.bytes.count ?? 0) + (after?.bytes.count ?? 0)
+    96 + name.utf8.count + (place == nil ? 0 : 2 * Names.maxElementIDBytes)
+      + [before, sum, after].reduce(0) { $0 + ($1?.bytes.count ?? 0) }
   }
 }
 

@@ -119,7 +119,7 @@ extension ModelSync {
     for write in writes.order {
       guard let pending = writes[write], pending.carried != nil else { continue }
       let shown = pending.overlay.map { replica.field($0.field)?.value }
-      book.record(write, pending.overlay, [:], as: .step(edit: 0), shown: shown, now: now)
+      book.record(write, pending.overlay, [:], as: .step(edit: 0), shown: shown, place: { _ in nil }, now: now)
       book.close()
     }
     undo = book
@@ -129,7 +129,9 @@ extension ModelSync {
     let present = write.overlay.map { shown($0.field) }
     // The head of a list comes back with its elements.
     let written = zip(write.overlay, present).filter { $1.flatMap(ListElements.count(ofHead:)) == nil }
-    undo?.record(write.id, written.map(\.0), rules, as: role, shown: written.map(\.1), now: now)
+    var places = ElementPlaces(in: lists)
+    undo?.record(
+      write.id, written.map(\.0), rules, as: role, shown: written.map(\.1), place: { places.place(of: $0) }, now: now)
   }
 
   /// A write was superseded by a later one.
@@ -178,9 +180,9 @@ extension ModelSync {
       step.fields.allSatisfy { $0.at == nil && $0.kind != .text }
       && step.writes.allSatisfy { writes[$0]?.wasNeverSent ?? false }
     guard isUnsent, !step.writes.isEmpty else { return false }
-    let values = Dictionary(
-      uniqueKeysWithValues: step.names.compactMap { name in placed(name).map { (name, $0) } })
-    undo?.withdraw(step, on: stack, over: replica, shown: values)
+    let values = Dictionary(uniqueKeysWithValues: step.names.compactMap { name in shown(name).map { (name, $0) } })
+    var places = ElementPlaces(in: lists)
+    undo?.withdraw(step, on: stack, over: replica, shown: values) { places.place(of: $0) }
     for write in step.writes { end(write, as: .superseded, &context) }
     return true
   }
@@ -191,7 +193,7 @@ extension ModelSync {
   }
 
   fileprivate func restoration(of step: UndoStep) -> (proposal: Proposal, rules: [String: RuledWrite])? {
-    guard let (proposal, rules) = undo?.restoration(of: step, in: replica, shown: { shown($0) }),
+    guard let (proposal, rules) = undo?.restoration(of: step, in: replica, lists, shown: { shown($0) }),
       !proposal.operations.isEmpty
     else {
       return nil
