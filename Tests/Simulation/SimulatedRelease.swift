@@ -8,9 +8,11 @@ enum SimulatedRelease {
   private static let most = [10, 30, 20]
 
   /// What a release declares of the counter. The newest one gives it another name.
-  static func declaration(_ release: Int) -> FieldValue {
+  /// - Parameter hasList: whether all releases have the list, too.
+  static func declaration(_ release: Int, hasList: Bool) -> FieldValue {
     let field = "{\"type\":\"integer\",\"max\":\(most[release - 1]),\"title\":\"\(release)\"}"
     let alias = release == all.upperBound ? ",\"alias\":{\"\(SimulatedField.names[SimulatedField.alias])\":\"n\"}" : ""
-    return FieldValue(bytes: Array("{\"release\":\(release),\"fields\":{\"n\":\(field)}\(alias)}".utf8))
+    let list = hasList ? ",\(SimulatedField.describedList)" : ""
+    return FieldValue(bytes: Array("{\"release\":\(release),\"fields\":{\"n\":\(field)\(list)}\(alias)}".utf8))
   }
 }

@@ -124,7 +124,7 @@ final class Workload: SimulationPart {
   /// Shares the model as a release declares it, sometimes with a write under an alias, which is refused.
   /// - Returns: whether the hub has to refuse it.
   private func share(_ release: Int, as proposal: inout Proposal, writing unique: FieldValue) -> Bool {
-    let declaration = SimulatedRelease.declaration(release)
+    let declaration = SimulatedRelease.declaration(release, hasList: profile.lists > 0)
     proposal.operations = [FieldOperation(.describe, Names.description, declaration)]
     guard release == SimulatedRelease.all.upperBound, chance.perMille(300) else { return false }
     proposal.operations.append(FieldOperation(.set, SimulatedField.names[SimulatedField.alias], unique))
