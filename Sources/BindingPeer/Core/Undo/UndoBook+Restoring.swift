@@ -149,13 +149,16 @@ extension UndoBook {
 
   /// `finalize` for elements of lists: where they go depends on what is there now.
   private static func finalizeElements(_ write: inout Pending, from step: UndoStep, in replica: Replica) {
-    let elements = step.fields.filter(\.isElement)
-    guard !elements.isEmpty else { return }
-    let restored = elements.filter { $0.at != nil }
+    let names = write.proposal.operations.map(\.field).filter { name in
+      write.rules[name] == .restore && ListElements.parts(of: name) != nil
+    }
+    guard !names.isEmpty else { return }
+    // An element without an effect has nothing to take back: its write failed.
+    let fields = step.fields.filter { $0.at != nil && names.contains($0.name) }
     var restoration = ElementRestoration(over: replica) { replica.order(of: $0) }
-    let operations = restoration.operations(for: restored) { replica.field($0)?.value }
-    write.replaceElements(elements.map(\.name), by: operations)
-    for field in restored {
+    let operations = restoration.operations(for: fields) { replica.field($0)?.value }
+    write.replaceElements(names, by: operations)
+    for field in fields {
       guard let at = field.at, operations.contains(where: { $0.field == field.name }) else { continue }
       write.proposal.conditions.append(Condition(field: field.name, epoch: at.epoch, version: at.version))
     }
