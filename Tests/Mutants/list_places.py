@@ -1,8 +1,9 @@
-"""Places of the mutants of lists at the hub."""
+"""Places of the mutants of lists at the hub, and of their undo."""
 
 from place import Place
 
 _CORE = "Sources/BindingHub/Core/"
+_UNDO = "Sources/BindingPeer/Core/Undo/"
 
 PLACES = [
     Place(
@@ -64,5 +65,15 @@ if Mutant.isOn(.spreadUnwritten) {
         _CORE + "Lists/ModelLists.swift", "func setRecoveredHeads", "before",
         "let pending = batch.pending",
         "if Mutant.isOn(.trustOfferedHeads) { return }",
+    ),
+    Place(
+        _UNDO + "UndoBook+Restoring.swift", "func finalizeElements", "before",
+        "var restoration = ElementRestoration(over: replica) { replica.order(of: $0) }",
+        "if Mutant.isOn(.undoElementThatFailed), fields.isEmpty { return }",
+    ),
+    Place(
+        _UNDO + "ElementRestoration.swift", "func index", "before",
+        "if let after = place.after, let index = order.firstIndex(of: after) { return index + 1 }",
+        "if Mutant.isOn(.undoByRank) { return index(of: field.before, in: order, of: list) }",
     ),
 ]
