@@ -16,8 +16,9 @@ struct Blame: AsyncParsableCommand {
     guard !address.isPrefix else { throw Failure(.usage, "blame needs one model or one field") }
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
-    let model = try await reader.read([address])[0].1
-    let fields = model.values.keys.filter { address.field == nil ? !$0.hasPrefix("@") : $0 == address.field }.sorted()
+    let (stored, model) = try await reader.read([address])[0]
+    let named = model.values.keys.filter { stored.field == nil ? !$0.hasPrefix("@") : $0 == stored.field }.sorted()
+    let fields = named.flatMap { parts(of: $0, stored.element, in: model) }
     guard !fields.isEmpty else {
       let field = address.field.flatMap { nearest(to: $0, among: model.values.keys) }.map { "\(model.id).\($0)" }
       let other = model.values.isEmpty ? await reader.nearestModel(to: model.id) : nil
@@ -39,6 +40,14 @@ struct Blame: AsyncParsableCommand {
     }
     lines.print(dim: [3, 4], right: [2])
     await peer.close(flush: .zero)
+  }
+}
+
+extension Blame {
+  /// The fields of which a field consists: a list of those of its elements, or the named one.
+  private func parts(of field: String, _ element: ElementAddress?, in model: SharedModel) -> [String] {
+    guard let list = UntypedList(field, in: model), !list.ids.isEmpty else { return [field] }
+    return list.ids.filter { element == nil || $0 == element?.id }.map(list.field)
   }
 }
 

@@ -25,10 +25,13 @@ struct History: AsyncParsableCommand {
     let address = try Address(address)
     guard !address.isPrefix else { throw Failure(.usage, "history needs one model or one field") }
     if let limit, limit < 1 { throw Failure(.usage, "--limit must be at least 1") }
-    var query = try past.query(of: address)
-    query.isOldestFirst = isOldestFirst
+    _ = try past.query(of: address)
     let peer = try await common.connect()
-    let model = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    let (stored, model) = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0]
+    var query = try past.query(of: stored)
+    query.isOldestFirst = isOldestFirst
+    let fields = PastFields(query.fields, of: stored, in: model)
+    query.fields = fields.query
     let present = model.version.epoch
     var (left, shown) = (limit ?? .max, 0)
     var horizon: SharedModel.Horizon?
@@ -40,9 +43,10 @@ struct History: AsyncParsableCommand {
       } catch {
         throw Failure(error, of: model.id)
       }
-      show(page.commits, of: model, present)
-      shown += page.commits.count
-      left -= page.commits.count
+      let commits = page.commits.compactMap { fields.part(of: $0) }
+      show(commits, of: model, present)
+      shown += commits.count
+      left -= commits.count
       (next, horizon) = (page.next, page.horizon)
     }
     let end = horizon?.words(of: model.id)
@@ -67,7 +71,7 @@ struct History: AsyncParsableCommand {
         commit.address(present), PastTime.shown(commit.time), commit.writer.attribution,
         commit.changes.isEmpty
           ? "nothing that is still there"
-          : commit.changes.map { $0.words(in: model.shownDescription) }.joined(separator: "  "),
+          : commit.shownChanges.map { $0.words(in: model.shownDescription) }.joined(separator: "  "),
       ])
     }
     lines.print(dim: [1, 2], right: [0])

@@ -18,16 +18,19 @@ struct PastOfWatch {
     let begin = printer.begin(of: model.id) ?? model.version
     var query = SharedModel.HistoryQuery()
     query.isOldestFirst = true
-    query.fields = address.field.map { [$0] } ?? []
+    let fields = PastFields(address.wireField.map { [$0] } ?? [], of: address, in: model)
+    query.fields = fields.query
     if version <= begin.version {
       query.versions = version...begin.version
-      if let failure = await show(query, from: version) { return failure }
+      if let failure = await show(query, of: fields, from: version) { return failure }
     }
     printer.release(model.id, begin, of: address.field)
     return nil
   }
 
-  private func show(_ query: SharedModel.HistoryQuery, from version: Version) async -> Failure? {
+  private func show(
+    _ query: SharedModel.HistoryQuery, of fields: PastFields, from version: Version
+  ) async -> Failure? {
     var next: SharedModel.HistoryQuery? = query
     var isFirst = true
     while let asked = next, !Task.isCancelled {
@@ -37,7 +40,7 @@ struct PastOfWatch {
           Terminal.complain("! \(words)")
         }
         isFirst = false
-        for commit in page.commits { printer.print(commit, of: model.id) }
+        for commit in page.commits { fields.part(of: commit).map { printer.print($0, of: model.id) } }
         next = page.next
       } catch {
         return Task.isCancelled ? nil : Failure(error, of: model.id)

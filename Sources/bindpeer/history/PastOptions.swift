@@ -19,7 +19,7 @@ struct PastOptions: ParsableArguments {
   /// The query that these options and an address make.
   func query(of address: Address) throws(Failure) -> SharedModel.HistoryQuery {
     var query = SharedModel.HistoryQuery()
-    query.fields = (address.field.map { [$0] } ?? []) + field
+    query.fields = (address.wireField.map { [$0] } ?? []) + field
     for field in query.fields { _ = try Address("\(address.model).\(field)") }
     guard query.fields.count < 256, writers.count < 256 else {
       throw Failure(.usage, "Name at most 255 fields and 255 writers")

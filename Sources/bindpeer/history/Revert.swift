@@ -34,9 +34,7 @@ struct Revert: AsyncParsableCommand {
     let steps: [Step]
     do {
       try await check(model)
-      let named = asked.compactMap(\.field)
-      let fields = try await named.isEmpty ? changedFields(of: model) : named
-      steps = try await self.steps(to: fields, of: model)
+      steps = try await self.steps(to: asked.map { $0.stored(in: model) }, of: model)
     } catch let failure as Failure {
       throw failure
     } catch {
@@ -46,9 +44,7 @@ struct Revert: AsyncParsableCommand {
       if !common.json { Terminal.print("\(model.id)  unchanged") }
     } else {
       try confirm(steps, of: model)
-      let proposal = Proposal(
-        operations: steps.map { FieldOperation($0.then == nil ? .delete : .set, $0.field, $0.then) },
-        conditions: steps.map(\.condition))
+      let proposal = Proposal(operations: steps.flatMap(\.operations), conditions: steps.map(\.condition))
       let again = "To see it:  bindpeer get \(model.id) --meta        Then revert again."
       try await WriteReport(common: common, model: model, conflictAdvice: again).send(proposal)
     }
@@ -60,6 +56,7 @@ struct Revert: AsyncParsableCommand {
     let field: String
     let now: FieldValue?
     let then: FieldValue?
+    let operations: [FieldOperation]
     let condition: Condition
   }
 
@@ -93,20 +90,73 @@ struct Revert: AsyncParsableCommand {
     return fields.sorted()
   }
 
+  private func steps(to addresses: [Address], of model: SharedModel) async throws -> [Step] {
+    // An address without a field is the only one.
+    let named = addresses.filter { $0.field != nil }
+    var fields = named.compactMap { $0.field }
+    var changed: [String] = []
+    if named.isEmpty || fields.contains(where: { UntypedList($0, in: model) != nil }) {
+      changed = try await changedFields(of: model)
+      if named.isEmpty { fields = changed.map { ListElements.parts(of: $0).map { String($0.list) } ?? $0 } }
+    }
+    var steps: [Step] = []
+    var plain: [String] = []
+    for field in Swift.Set(fields).sorted() {
+      guard let list = UntypedList(field, in: model) else {
+        plain.append(field)
+        continue
+      }
+      let elements = named.filter { $0.field == field }.map { $0.element?.id }
+      let ids = elements.isEmpty || elements.contains(nil) ? nil : Swift.Set(elements.compactMap { $0 })
+      steps += try await self.steps(to: ids, of: list, changed, of: model)
+    }
+    return try await self.steps(to: plain, of: model) + steps
+  }
+
   private func steps(to fields: [String], of model: SharedModel) async throws -> [Step] {
+    try await values(of: fields, in: model).compactMap { field, then in
+      guard let record = model.record(field), then.value != record.committed else { return nil }
+      let operation = FieldOperation(then.value == nil ? .delete : .set, field, then.value)
+      return Step(
+        field: field, now: record.committed, then: then.value, operations: [operation],
+        condition: Condition(field: field, epoch: record.epoch, version: record.version))
+    }
+  }
+
+  /// - Parameters:
+  ///   - ids: the elements; nil: all, and their order.
+  ///   - changed: the fields that have changed since, those of other fields included.
+  private func steps(
+    to ids: Swift.Set<String>?, of list: UntypedList, _ changed: [String], of model: SharedModel
+  ) async throws -> [Step] {
+    let gone = changed.filter { ListElements.parts(of: $0)?.list == list.name[...] }
+    let fields = Swift.Set(list.ids.map(list.field) + gone).sorted()
+    let values = try await values(of: fields, in: model)
+    let past = RevertedList(list, at: Dictionary(uniqueKeysWithValues: values))
+    let operations: [FieldOperation]
+    do {
+      operations = try past.operations(of: ids)
+    } catch {
+      throw Failure(.doesNotFit, "\(model.id).\(list.name): \(error)")
+    }
+    var names: [String] = []
+    for operation in operations where !names.contains(operation.field) { names.append(operation.field) }
+    return names.compactMap { field in
+      guard let record = model.record(field), let id = ListElements.parts(of: field)?.id else { return nil }
+      return Step(
+        field: field, now: list[String(id)], then: past.element(String(id)),
+        operations: operations.filter { $0.field == field },
+        condition: Condition(field: field, epoch: record.epoch, version: record.version))
+    }
+  }
+
+  private func values(of fields: [String], in model: SharedModel) async throws -> [(String, PastValue)] {
     let (values, horizon) = try await model.values(
       of: fields, before: target.version + 1, timeout: common.timeout.duration)
-    var steps: [Step] = []
-    for field in fields {
-      guard let record = model.record(field) else { continue }
-      guard let then = values[field] else { throw unknown(field, horizon, model.id) }
-      guard then.value != record.committed else { continue }
-      steps.append(
-        Step(
-          field: field, now: record.committed, then: then.value,
-          condition: Condition(field: field, epoch: record.epoch, version: record.version)))
+    return try fields.map { field in
+      guard let value = values[field] else { throw unknown(field, horizon, model.id) }
+      return (field, value)
     }
-    return steps
   }
 
   private func pastHorizon(_ horizon: SharedModel.Horizon, _ model: String) -> Failure {
@@ -120,15 +170,16 @@ struct Revert: AsyncParsableCommand {
     let oldest = horizon.map { " The oldest version that is left is \($0.version)." } ?? ""
     return Failure(
       .no,
-      "The value that \(model).\(field) had at version \(target.version) is no longer in the history: it was written "
-        + "before, or removed.\(oldest)")
+      "The value that \(model).\(FieldTitle.of(field)) had at version \(target.version) is no longer in the history: "
+        + "it was written before, or removed.\(oldest)")
   }
 
   private func confirm(_ steps: [Step], of model: SharedModel) throws {
     guard !isConfirmed, isatty(0) == 1, isatty(2) == 1 else { return }
     for step in steps {
       let (now, then) = (model.readable(step.now, of: step.field), model.readable(step.then, of: step.field))
-      Terminal.complain("  \(FieldTitle.of(step.field))  \(now) → \(then)")
+      let isMoved = step.now == step.then && step.operations.contains { $0.verb == .move }
+      Terminal.complain("  \(FieldTitle.of(step.field))  \(isMoved ? "moves" : "\(now) → \(then)")")
     }
     StandardStreams.show("Write this to \(PrintedText.escaped(model.id))? [y/N] ")
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
