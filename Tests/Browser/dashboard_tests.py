@@ -150,7 +150,7 @@ def test_revert_asks_in_place_and_can_be_undone(stand: Stand) -> None:
     tab.page.keyboard.press("Enter")
     tab.page.get_by_role("button", name="Yes", exact=True).click()
     stand.committed("kiosk", "greeting", "seen")
-    tab.page.get_by_role("button", name="Undo").click()
+    tab.page.locator("#log").get_by_role("button", name="Undo").click()
     stand.committed("kiosk", "greeting", "bye")
     logged(tab, "undone at")
 

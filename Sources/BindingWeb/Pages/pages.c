@@ -66,17 +66,32 @@ static const unsigned char keep_js[] = {
 static const unsigned char page_css[] = {
 #embed "pages/page.css"
 };
+static const unsigned char past_js[] = {
+#embed "pages/past.js"
+};
 static const unsigned char plot_js[] = {
 #embed "pages/plot.js"
 };
 static const unsigned char sha256_js[] = {
 #embed "pages/sha256.js"
 };
+static const unsigned char step_js[] = {
+#embed "pages/step.js"
+};
+static const unsigned char steps_js[] = {
+#embed "pages/steps.js"
+};
+static const unsigned char steps_back_js[] = {
+#embed "pages/steps-back.js"
+};
 static const unsigned char texts_js[] = {
 #embed "pages/texts.js"
 };
 static const unsigned char undo_js[] = {
 #embed "pages/undo.js"
+};
+static const unsigned char undoing_js[] = {
+#embed "pages/undoing.js"
 };
 static const unsigned char values_js[] = {
 #embed "pages/values.js"
@@ -108,10 +123,15 @@ static const cpages_file files[] = {
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("keep.js", keep_js),
     FILE_OF("page.css", page_css),
+    FILE_OF("past.js", past_js),
     FILE_OF("plot.js", plot_js),
     FILE_OF("sha256.js", sha256_js),
+    FILE_OF("step.js", step_js),
+    FILE_OF("steps.js", steps_js),
+    FILE_OF("steps-back.js", steps_back_js),
     FILE_OF("texts.js", texts_js),
     FILE_OF("undo.js", undo_js),
+    FILE_OF("undoing.js", undoing_js),
     FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
 };

@@ -5,6 +5,7 @@
  *   bind.model('lamp').set('level', 0.8)                  shown at once, then everywhere; a promise of the outcome
  *   bind.model('lamp').change({ on: true, level: 1 })     two fields, one commit, or nothing
  *   bind.model('lamp').on('level', (value, info) => …)    now, and at each change; returns its end
+ *   bind.undo('lamp')                                     takes this page's last write back; a promise of how it ended
  *   bind.link('left').cut()                               one of several connections (data-link="left")
  */
 var bind = globalThis.bind ??= (() => {
@@ -179,10 +180,13 @@ var bind = globalThis.bind ??= (() => {
     }
 
     /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome.
-     *  `rules`: how a set stands to what others write, by field: `text` or `compareAndSet`. */
-    propose(operations, conditions = [], rules = {}) {
-      const isPlain = !conditions.length && operations.every(([verb]) => verb === 'set')
-      const write = { operations, conditions, rules, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
+     *  `rules`: how a set stands to what others write, by field: `text`, `compareAndSet`, or `restore` of an undo.
+     *  `finalize` brings that up to what is committed; false if the write cannot be sent now, or has ended. */
+    propose(operations, conditions = [], rules = {}, finalize) {
+      const isPlain = !conditions.length && !finalize && operations.every(([verb]) => verb === 'set')
+      const write = { operations, conditions, rules, finalize, isPlain, number: 0, at: now(), hops: delivering }
+      write.seen = []
+      this.steps?.record(write)
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
       const replaced = this.writes.filter((earlier, index) => isPlain && index > last && !earlier.number
@@ -222,9 +226,10 @@ var bind = globalThis.bind ??= (() => {
       const { waitsFor } = write
       if (waitsFor?.epoch === this.epoch && waitsFor.version > this.version) return false
       write.conditions = []
+      if (write.finalize?.(write) === false) return false
       for (const operation of write.operations) {
         const field = operation[1], rule = write.rules[field], seen = write.seen.find(seen => seen.field === field)
-        if (!rule) continue
+        if (!rule || rule === 'restore') continue
         const { value, version = 0, tag, writer: name, user, time } = this.fields.get(field) ?? {}
         const isUntouched = this.isUntouched(seen, value)
         if (rule === 'compareAndSet' && !isUntouched && !same(value, seen.value)) {
@@ -319,14 +324,14 @@ var bind = globalThis.bind ??= (() => {
     acknowledge(number, version, epoch) {
       const write = this.writes.find(write => write.number === number && !write.isDecided)
       if (!write) return
-      this.end(write, { kind: 'committed', version }, epoch === this.epoch && version <= this.version)
+      this.end(write, { kind: 'committed', version, epoch }, epoch === this.epoch && version <= this.version)
       write.reachedAt = version
     }
 
     /** An own commit is its write's outcome, and holds what is older of ours. */
-    noteOwn(number, version) {
+    noteOwn(number, version, epoch) {
       const write = number && this.writes.find(write => write.number === number)
-      if (write) this.end(write, { kind: 'committed', version })
+      if (write) this.end(write, { kind: 'committed', version, epoch })
       this.hide(number)
     }
 
@@ -337,11 +342,12 @@ var bind = globalThis.bind ??= (() => {
         write.resolve(outcome)
         const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
         const why = isRefused ? prose.reason(outcome, text, age) : outcome.kind
-        for (const [verb, field, value] of isRefused ? write.operations : []) {
+        for (const [verb, field, value] of isRefused && !write.finalize ? write.operations : []) {
           if (this.pending(field)) continue
           const reason = prose.reasonFor(value, outcome, why, text)
           this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
         }
+        this.steps?.settle(write, outcome)
         this.link.notify('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
       }
@@ -399,6 +405,7 @@ var bind = globalThis.bind ??= (() => {
       if (this.blocked) this.touch('@description', ...this.fields.keys())
       this.blocked = undefined
       if (wasAsked) this.sendAgain(1)
+      this.steps?.catchUp()
       for (const kept of this.kept.splice(0)) this.commits(kept)
       this.touch()
     }
@@ -409,7 +416,7 @@ var bind = globalThis.bind ??= (() => {
       for (const { fields, users = {} } of chunks) {
         for (const [name, version, tag, writer, number, time, value] of fields) {
           named.add(name)
-          if (tag === this.link.tag) this.noteOwn(number, version)
+          if (tag === this.link.tag) this.noteOwn(number, version, epoch)
           if (isWhole || version > from) {
             const user = Object.hasOwn(users, name) ? users[name] : undefined
             this.commit(name, { value, version, tag, writer, user, number, time })
@@ -433,13 +440,15 @@ var bind = globalThis.bind ??= (() => {
       }
       commits.forEach(({ tag, name: writer, user, number, hops, changes }, index) => {
         const version = previous + 1 + index, own = tag === this.link.tag
-        if (own) this.noteOwn(number, version)
+        if (own) this.noteOwn(number, version, epoch)
         if (version <= this.version) return
         const before = changes.map(([field]) => ({ field, ...this.fields.get(field) }))
         for (const [field, value] of changes) this.commit(field, { value, version, tag, writer, user, number, time })
         this.version = version
         if (!own) this.hops = Math.max(this.hops, hops + 1)
-        this.pendingCommits.push({ version, epoch, tag, writer, user, number, time, own, changes, before })
+        const commit = { version, epoch, tag, writer, user, number, time, own, changes, before }
+        this.pendingCommits.push(commit)
+        this.steps?.commit(commit)
       })
       this.release(this.version)
       this.touch()
@@ -674,7 +683,8 @@ var bind = globalThis.bind ??= (() => {
   // ---- Elements ----
 
   const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
-  const WAYS = ['bind', 'show', 'plot', 'reason'], SELECTOR = WAYS.map(way => `[data-${way}]`).join()
+  const WAYS = ['bind', 'show', 'plot', 'reason', 'undo', 'redo', 'undoing']
+  const SELECTOR = WAYS.map(way => `[data-${way}]`).join()
 
   let started
   const ready = new Promise(resolve => started = resolve)
@@ -710,7 +720,7 @@ var bind = globalThis.bind ??= (() => {
     }
     for (const element of document.querySelectorAll(SELECTOR)) {
       const key = keyOf(element)
-      if (element.bindKey === key || !element.closest('[data-model]')) continue
+      if (element.bindKey === key) continue
       element.bindKey = key
       for (const what of WAYS) {
         try { if (what in element.dataset) attach(element, what, key) } catch (error) { reportError(error) }
@@ -731,16 +741,23 @@ var bind = globalThis.bind ??= (() => {
     const { type, tagName } = element
     const { bindAttr: attribute = /^(METER|PROGRESS)$/.test(tagName) ? 'value' : undefined } = element.dataset
     const { bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
-    const model = linkOf(element).model(element.closest('[data-model]').dataset.model, true)
+    const isStep = /do/.test(what)
+    const id = isStep && element.dataset[what] || element.closest('[data-model]')?.dataset.model
+    if (!id) return
+    const model = linkOf(element).model(id, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, key, model, field, part, not, wanted, attribute, on, type, isControl,
+    const binding = { element, what, key, model, field, part, not, wanted, attribute, on, type, isControl, isStep,
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
     if (what === 'reason') element.role = 'status'
-    if (what === 'plot') import('/plot.js').then(({ follow }) => binding.stop = follow(element, model, field))
     bindings.add(binding)
+    if (isStep || what === 'plot') {
+      import(isStep ? '/undoing.js' : '/plot.js').then(({ follow }) => {
+        if (bindings.has(binding)) binding.stop = follow(element, model, isStep ? what : field)
+      })
+    }
     dirty.add(binding)
   }
 
@@ -778,13 +795,14 @@ var bind = globalThis.bind ??= (() => {
   function paint(binding) {
     const { element, model, field, what, not, wanted, attribute } = binding
     const value = valueOf(binding), info = model.info(field)
+    if (binding.isStep) return           // undoing.js paints it
     looks?.doubt(binding, formats)
     if (what === 'reason') return looks ? looks.paintReason(binding, info, edits) : write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     mark(binding, info)
     if (attribute) return looks?.paintAttribute(binding, not ? !value : value, ruleOf(binding))
     if (!binding.isControl) return write(element, formatted(not ? !value : value, element.dataset.format))
-    describe(binding)
+    looks?.describe(binding, ruleOf(binding), bindings)
     paintControl(binding, value, info)
   }
 
@@ -797,31 +815,6 @@ var bind = globalThis.bind ??= (() => {
     state ? element.dataset.state = state : delete element.dataset.state
     if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
     reason ?? title ? element.title = reason ?? title : element.removeAttribute('title')
-  }
-
-  /** The description becomes the control's rules, where the page gave none. */
-  function describe(binding) {
-    const { element, type, model, field } = binding, rule = ruleOf(binding), { type: kind, step, choices } = rule
-    // The slider of what shows as a percent goes from 0 to 1, where nobody says otherwise.
-    const isShare = type === 'range' && [...bindings].some(other =>
-      other.model === model && other.field === field && /^percent/.test(other.element.dataset.format))
-    const { min, max } = isShare ? { min: 0, max: 1, ...rule } : rule
-    const give = (name, value) => {
-      if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
-      value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
-      binding.shown = undefined
-    }
-    if (type === 'number' || type === 'range') {
-      give('min', min)
-      give('max', max)
-      give('step', step ?? (kind === 'integer' ? 1 : 'any'))
-    } else if (type.startsWith('select')) {
-      if (choices && !same(element.bindChoices, choices) && (element.bindChoices || !element.options.length)) {
-        element.replaceChildren(...choices.map(choice => new Option(text(choice), text(choice))))
-        element.bindChoices = choices
-        binding.shown = undefined
-      }
-    }
   }
 
   function paintControl(binding, value, info) {
@@ -841,22 +834,10 @@ var bind = globalThis.bind ??= (() => {
       const chosen = (Array.isArray(value) ? value : []).map(text)
       for (const option of element.options) option.selected = chosen.includes(option.value)
     } else if (element.value !== words && binding.shown !== words) {
-      if (isText && isFocused) replaceText(element, words)
+      if (isText && isFocused) looks?.replaceText(element, words)
       else element.value = words
       binding.shown = words
     }
-  }
-
-  /** Changes only what differs; caret and selection stay on their letters. */
-  function replaceText(element, text) {
-    const { value, selectionStart: start, selectionEnd: end, selectionDirection } = element
-    const hunks = prose.changes(value, text), [first] = hunks, last = hunks.at(-1)
-    try {
-      element.setRangeText(text.slice(first[2], last[3]), first[0], last[1])
-      const from = prose.moved(start, hunks, value, start < end)
-      const to = start < end ? prose.moved(end, hunks, value) : from
-      element.setSelectionRange(from, Math.max(from, to), selectionDirection)
-    } catch { element.value = text }
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
@@ -999,5 +980,9 @@ var bind = globalThis.bind ??= (() => {
   }
   document.readyState === 'loading' ? document.addEventListener('DOMContentLoaded', begin) : begin()
 
-  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, drafts, edits }
+  /** Undo and redo of this page's own writes to a model, which it records from then on. */
+  const undoing = async model => (await import('/undoing.js')).undoing(model)
+
+  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, drafts, edits, undoing,
+    undo: async model => (await undoing(model)).undo(), redo: async model => (await undoing(model)).redo() }
 })()

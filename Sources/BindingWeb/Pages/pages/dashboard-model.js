@@ -37,6 +37,10 @@ export class ModelView {
     this.#model = this.#link.model(id)
     this.#rows.show(this.#model)
     at('fields').dataset.model = id
+    for (const element of document.querySelectorAll('[data-undo], [data-redo]')) {
+      'undo' in element.dataset ? element.dataset.undo = id : element.dataset.redo = id
+    }
+    at('undoing').dataset.undoing = id
     at('model-title').textContent = id
     at('form-link').href = `/form/${id}`
     at('actions').hidden = false
@@ -53,6 +57,7 @@ export class ModelView {
   showUnknown(id) {
     this.id = null
     this.#model = undefined
+    at('undoing').dataset.undoing = ''
     at('model-title').textContent = id
     at('model-version').textContent = ''
     at('actions').hidden = at('fields').hidden = at('present').hidden = true

@@ -1,4 +1,5 @@
 /** What bind.js asks for beside values: attributes, reasons with what may be done, and what a page seems to mistype. */
+import { changes, moved } from './texts.js'
 import './undo.js'
 
 // Only what cannot run anything.
@@ -21,6 +22,46 @@ export function paintAttribute({ element, attribute }, value, rule) {
 
 function isOfTheWeb(value) {
   try { return /^https?:$/.test(new URL(bind.text(value), location.href).protocol) } catch { return false }
+}
+
+// Controls.
+
+/** The description becomes a control's rules, where the page gave none. `bindings`: all of the page. */
+export function describe(binding, rule, bindings) {
+  const { element, type, model, field } = binding, { type: kind, step, choices } = rule, { text } = bind
+  // The slider of what shows as a percent goes from 0 to 1, where nobody says otherwise.
+  const isShare = type === 'range' && [...bindings].some(other =>
+    other.model === model && other.field === field && /^percent/.test(other.element.dataset.format))
+  const { min, max } = isShare ? { min: 0, max: 1, ...rule } : rule
+  const give = (name, value) => {
+    if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
+    value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
+    binding.shown = undefined
+  }
+  if (type === 'number' || type === 'range') {
+    give('min', min)
+    give('max', max)
+    give('step', step ?? (kind === 'integer' ? 1 : 'any'))
+  } else if (type.startsWith('select')) {
+    const isOther = JSON.stringify(element.bindChoices) !== JSON.stringify(choices)
+    if (choices && isOther && (element.bindChoices || !element.options.length)) {
+      element.replaceChildren(...choices.map(choice => new Option(text(choice), text(choice))))
+      element.bindChoices = choices
+      binding.shown = undefined
+    }
+  }
+}
+
+/** Changes only what differs of a control's text; caret and selection stay on their letters. */
+export function replaceText(element, text) {
+  const { value, selectionStart: start, selectionEnd: end, selectionDirection } = element
+  const hunks = changes(value, text), [first] = hunks, last = hunks.at(-1)
+  try {
+    element.setRangeText(text.slice(first[2], last[3]), first[0], last[1])
+    const from = moved(start, hunks, value, start < end)
+    const to = start < end ? moved(end, hunks, value) : from
+    element.setSelectionRange(from, Math.max(from, to), selectionDirection)
+  } catch { element.value = text }
 }
 
 // Reasons.
