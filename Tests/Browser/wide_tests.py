@@ -224,5 +224,5 @@ def test_undeclarable_parts_of_a_description_are_comments_in_swift(stand: Stand)
     tab.page.get_by_role("button", name="Copy as Swift").click()
     tab.until("the type", "() => document.getElementById('copied-words').textContent")
     lines = tab.eval("() => document.getElementById('copied-words').textContent.split('\\n').slice(1, 4)")
-    same(lines, ["  @Field var heat: Double = 20  // described: min 0, step 0.5",
+    same(lines, ["  @Field(step: 0.5) var heat: Double = 20  // described: min 0",
                  '  @Field var mode = ""  // described: pattern a+', "  @Field(1...5) var fan = 1"])

@@ -341,10 +341,11 @@ var bind = globalThis.bind ??= (() => {
         write.isDecided = true
         write.resolve(outcome)
         const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
-        const why = isRefused ? prose.reason(outcome, text, age) : outcome.kind
+        const isSecret = fieldsOf(write).some(field => this.describe(field)?.secret)
+        const why = isRefused ? prose.reason(outcome, text, age, isSecret) : outcome.kind
         for (const [verb, field, value] of isRefused && !write.finalize ? write.operations : []) {
           if (this.pending(field)) continue
-          const reason = prose.reasonFor(value, outcome, why, text)
+          const reason = prose.reasonFor(isSecret ? undefined : value, outcome, why, text)
           this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
         }
         this.steps?.settle(write, outcome)
@@ -855,7 +856,11 @@ var bind = globalThis.bind ??= (() => {
     return prose.checked(result, value, rule)
   }
 
-  const refuse = ({ model, field }, reason, isWhole) => model.refusals.set(field, { reason, isWhole })
+  /** What a browser says of JSON quotes it. */
+  const refuse = ({ model, field, type }, words, isWhole) => {
+    const reason = type === 'password' && /JSON/.test(words) ? 'the text is not JSON' : words
+    model.refusals.set(field, { reason, isWhole })
+  }
 
   /** What is typed and is not written yet, or was refused: it stays in its control. */
   const isDraft = ({ isDirty, isMine, model, field }) => isDirty || isMine && model.info(field).state === 'refused'

@@ -1,11 +1,12 @@
 /** The fields of a model as rows of a table: of very many only those in view are there. */
-import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, shown, wordsOf } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, readable, wordsOf } from '/fields.js'
 import { attribution, commandLine } from '/words.js'
 import { plot } from '/plot.js'
 import { Axes } from '/dashboard-history.js'
 
 // So many rows are all made; of more only those in view, and so many beyond. So many fields are found without a search.
 const ALL = 300, MARGIN = 15, FEW = 12
+const SECRET = 'Its description calls this field secret: its values are not shown here, but while it is edited.'
 
 const at = id => document.getElementById(id)
 /** A control that somebody is in, or has left something in that is not written, stays wherever it is. */
@@ -119,8 +120,9 @@ export class Rows {
     this.#isStale = false
     const all = namesOf(this.#model), words = at('find-field').value.trim().toLowerCase()
     this.#known = new Set(all)
-    this.#names = !words ? all : all.filter(name =>
-      name.toLowerCase().includes(words) || shown(this.#model.get(name), 500).toLowerCase().includes(words))
+    const model = this.#model, said = name =>
+      `${name}\n${wordsOf(model.describe(name)).title}\n${readable(model, name, model.get(name), 500)}`.toLowerCase()
+    this.#names = !words ? all : all.filter(name => said(name).includes(words))
     at('find-field').hidden = all.length <= FEW && !words
     at('more-fields').hidden = all.length <= ALL && !words
     put(at('more-fields'), words ? `${this.#names.length} of ${all.length} fields` : `${all.length} fields`)
@@ -193,17 +195,22 @@ export class Rows {
   #row(name, rule, value, isEdited) {
     const mark = otherwiseMark()
     const { title, help } = wordsOf(rule), about = [title, help].filter(Boolean).join('. ')
-    const label = make('th', { scope: 'row' }, make('span', { class: 'mono', title: about || null }, name), ' ', mark)
+    const label = make('th', { scope: 'row' }, make('span', { class: 'mono', title: about || null }, name), ' ', mark,
+      title && make('div', { class: 'soft title' }, title))
     const cell = make('td', { class: 'value' })
     const unit = rule?.unit && make('span', { class: 'unit soft' }, rule.unit)
     if (isEdited) {
       const reason = make('p', { 'data-reason': name, id: `reason-${name}` })
-      const { element } = controlFor(name, rule, value, { label: name, describedBy: reason.id })
+      const label = title ? `${title}, ${name}` : name
+      const { element } = controlFor(name, rule, value, { label, describedBy: reason.id })
       cell.append(make('span', { class: 'control' }, element, unit), reason)
+    } else if (rule?.secret) {
+      cell.append(make('span', { class: 'soft', title: SECRET }, '(secret)'))
     } else {
       cell.append(make('output', { 'data-bind': name }), ...unit ? [unit] : [])
     }
-    const canvas = typeof value === 'number' ? make('canvas', { class: 'spark' }) : null
+    if (help) cell.append(make('div', { class: 'soft help' }, help))
+    const canvas = typeof value === 'number' && !rule?.secret ? make('canvas', { class: 'spark' }) : null
     const version = make('td', { class: 'number version' }), age = make('td', { class: 'number age' })
     const writer = make('td', { class: 'writer' })
     const toggle = make('button', { type: 'button', class: 'plain', 'aria-expanded': String(this.#open.has(name)),

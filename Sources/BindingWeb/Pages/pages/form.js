@@ -1,8 +1,9 @@
 /** The form of one model, `/form/MODEL`: a large control for each field, as the model's description says. */
-import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, wordsOf } from '/fields.js'
+import { controlFor, groupsOf, kindOf, make, markOtherwise, namesOf, otherwiseMark, wordsOf } from '/fields.js'
 
 const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
 const rows = new Map()                   // field → { key, element, mark }
+const groups = new Map()                 // group → its fieldset
 const at = name => document.getElementById(name)
 
 document.title = id || 'Form'
@@ -23,22 +24,52 @@ function draw() {
   at('view-only').hidden = !why.length || !why.every(Boolean)
   at('view-only').textContent = why[0] ?? ''
   for (const [name, { element }] of rows) if (!names.includes(name)) element.remove(), rows.delete(name)
+  const sets = new Set()
   let before = null
-  for (const name of names) {
-    const rule = model.describe(name), value = model.get(name)
-    const key = JSON.stringify([kindOf(rule, value), rule ?? null])
-    let row = rows.get(name)
-    const isHeld = row?.element.contains(document.activeElement)
-      || row && bind.drafts().some(one => row.element.contains(one))
-    if (row?.key !== key && !isHeld) {
-      const { element, mark } = field(name, rule, value)
-      row?.element.replaceWith(element)
-      rows.set(name, row = { key, element, mark })
+  for (const [group, names] of groupsOf(model)) {
+    const set = group && setOf(group)
+    if (set) {
+      sets.add(group)
+      before = place(set, at('fields'), before)
     }
-    markOtherwise(row.mark, hub, id, name)
-    if (!row.element.isConnected) before ? before.after(row.element) : at('fields').prepend(row.element)
-    before = row.element
+    let inside = set ? set.firstElementChild : before
+    for (const name of names) inside = place(rowOf(name), set || at('fields'), inside)
+    if (!set) before = inside
   }
+  for (const [group, set] of groups) {
+    if (sets.has(group) || isHeld(set)) continue
+    set.remove()
+    groups.delete(group)
+  }
+}
+
+const isHeld = element => element.contains(document.activeElement) || bind.drafts().some(one => element.contains(one))
+
+function rowOf(name) {
+  const rule = model.describe(name), value = model.get(name), row = rows.get(name)
+  const key = JSON.stringify([kindOf(rule, value), rule ?? null])
+  if (row?.key !== key && !(row && isHeld(row.element))) {
+    const { element, mark } = field(name, rule, value)
+    row?.element.replaceWith(element)
+    rows.set(name, { key, element, mark })
+  }
+  const { element, mark } = rows.get(name)
+  markOtherwise(mark, hub, id, name)
+  return element
+}
+
+function setOf(group) {
+  if (!groups.has(group)) groups.set(group, make('fieldset', { class: 'group' }, make('legend', {}, group)))
+  return groups.get(group)
+}
+
+/** Puts an element behind another one, or first; where somebody is in it, it stays wherever it is. */
+function place(element, parent, before) {
+  const isThere = element.parentElement === parent && element.previousElementSibling === before
+  if (isThere || element.isConnected && isHeld(element)) return element
+  if (before && before.parentElement !== parent) parent.append(element)
+  else before ? before.after(element) : parent.prepend(element)
+  return element
 }
 
 function field(name, rule, value) {

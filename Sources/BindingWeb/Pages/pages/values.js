@@ -134,11 +134,14 @@ function unreadable(value, depth = 0) {
   return ''
 }
 
-/** Why there was no commit, in words. `text` and `age` are those of bind.js. */
-export function reason({ kind, text: words, code, version, name, value, age: ms }, text, age) {
+/** Why there was no commit, in words. `text` and `age` are those of bind.js.
+ *  @param isSecret - a secret field is written: values are not for screens, and these codes come with some */
+export function reason({ kind, text: words, code, version, name, value, age: ms }, text, age, isSecret) {
+  if (isSecret && /doesNotFit|malformedValue/.test(code)) return 'the value does not fit the description'
   if (words || code || kind !== 'conflict') return words || code || kind
   if (!version) return 'the field no longer exists'
-  return `${name} ${value === undefined ? 'deleted it' : `set it to ${quoted(value, text)}`}, ${age(ms)} ago`
+  const deed = value === undefined ? 'deleted it' : isSecret ? 'set it' : `set it to ${quoted(value, text)}`
+  return `${name} ${deed}, ${age(ms)} ago`
 }
 
 /** The same of one value, which in a conflict is told too. */

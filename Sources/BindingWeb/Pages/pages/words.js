@@ -6,9 +6,12 @@ const MISLEADING = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-
 const escaped = json => json.replace(MISLEADING, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 const quoted = word => /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`
 
-/** `bindpeer set lamp.level=0.8 'lamp.name=desk lamp'`: sets these fields to these values, in one commit. */
+/** `bindpeer set lamp.level=0.8 'lamp.name=desk lamp'`: sets these fields to these values, in one commit. Secret values
+ *  are left out; where there is no other, the first is read from standard input. */
 export function commandLine(model, fields, values, describe) {
-  const assignments = fields.map(field => {
+  const open = fields.filter(field => !describe(field)?.secret)
+  if (!open.length && fields.length) return `bindpeer set ${model}.${fields[0]}=-`
+  const assignments = open.map(field => {
     const value = values(field), path = `${model}.${field}`, type = describe(field)?.type
     if (typeof value === 'string') {
       const isWords = type === 'string' || !isJSON(value)
@@ -53,8 +56,10 @@ function typeName(model) {
 }
 
 function declaration(field, rule, value) {
-  const name = identifier(field), sample = rule.default ?? value, isOptional = rule.default === null
-  const type = typeOf(rule, sample), words = []
+  const name = identifier(field), isOptional = rule.default === null
+  const type = typeOf(rule, rule.default ?? value), words = []
+  // A secret does not belong into a program's text.
+  const sample = rule.secret ? undefined : rule.default ?? value
   const range = rule.min !== undefined && rule.max !== undefined && /^(Int|Double)$/.test(type)
   if (range) words.push(`${number(rule.min, type)}...${number(rule.max, type)}`)
   if (name !== field) words.push(range ? `name: ${literal(field)}` : literal(field))
@@ -63,6 +68,11 @@ function declaration(field, rule, value) {
     if (rule.unit) words.push(`unit: ${literal(rule.unit)}`)
     if (!range && rule.choices?.length) words.push(`choices: [${rule.choices.map(one => swift(one, type)).join(', ')}]`)
   }
+  for (const name of ['title', 'help', 'group', 'widget']) {
+    if (typeof rule[name] === 'string' && rule[name]) words.push(`${name}: ${literal(rule[name])}`)
+  }
+  if (hasStep(rule, type)) words.push(`step: ${rule.step}`)
+  for (const name of ['readOnly', 'secret']) if (rule[name] === true) words.push(`${name}: true`)
   if (/^(compareAndSet|add|max|min|union|text)$/.test(rule.policy ?? '')) words.push(`policy: .${rule.policy}`)
   // A default outside of its range ends the program.
   const isOut = range && !(Number(number(sample, type)) >= rule.min && Number(number(sample, type)) <= rule.max)
@@ -76,10 +86,13 @@ function declaration(field, rule, value) {
     + undeclared(rule, range, type)
 }
 
+/** A text with a limited length is declared without a step. */
+const hasStep = ({ step }, type) => step > 0 && Number.isFinite(step) && type !== 'String'
+
 /** What of a rule a field of this type cannot declare, for who reads it: the model's description holds it. */
 function undeclared(rule, isRange, type) {
   const both = isRange ? ['choices'] : ['min', 'max'], length = type === 'String' ? [] : ['maxLength']
-  const names = [...both, 'step', 'pattern', ...length]
+  const names = [...both, ...hasStep(rule, type) ? [] : ['step'], 'pattern', ...length]
   const left = names.filter(name => rule[name] !== undefined && String(rule[name]) !== '')
   const words = left.map(name => escaped(`${name} ${bind.text(rule[name])}`))
   return words.length ? `  // described: ${words.join(', ')}` : ''
