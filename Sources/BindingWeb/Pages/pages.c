@@ -12,6 +12,9 @@ static const unsigned char bind_js[] = {
 static const unsigned char bind_mjs[] = {
 #embed "pages/bind.mjs"
 };
+static const unsigned char conflicts_js[] = {
+#embed "pages/conflicts.js"
+};
 static const unsigned char dashboard_history_js[] = {
 #embed "pages/dashboard-history.js"
 };
@@ -105,6 +108,7 @@ static const unsigned char words_js[] = {
 static const cpages_file files[] = {
     FILE_OF("bind.js", bind_js),
     FILE_OF("bind.mjs", bind_mjs),
+    FILE_OF("conflicts.js", conflicts_js),
     FILE_OF("dashboard-history.js", dashboard_history_js),
     FILE_OF("dashboard-hub.js", dashboard_hub_js),
     FILE_OF("dashboard-log.js", dashboard_log_js),

@@ -13,10 +13,9 @@ var bind = globalThis.bind ??= (() => {
 
   // ---- Links and models know no document ----
 
-  const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
-
-  let prose, looks                       // values.js, elements.js; no link is opened before they are there
-  const loaded = Promise.all([import('/values.js'), import('/elements.js')]).then(modules => [prose, looks] = modules)
+  let prose, looks, conflicts            // modules; no link is opened before they are there
+  const loaded = Promise.all(['/values.js', '/elements.js', '/conflicts.js'].map(path => import(path)))
+    .then(modules => [prose, looks, conflicts] = modules)
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -82,7 +81,8 @@ var bind = globalThis.bind ??= (() => {
         if (write.isHidden) continue
         for (const operation of write.operations) {
           if (operation[1] !== field) continue
-          value = write.rules[field] === 'text' ? this.rebased(write, operation, value) : laidOver(value, operation)
+          value = write.rules[field] === 'text' ? conflicts.rebased(this, write, operation, value)
+            : laidOver(value, operation)
         }
       }
       return value
@@ -210,41 +210,6 @@ var bind = globalThis.bind ??= (() => {
       return new Promise(resolve => write.resolve = resolve)
     }
 
-    /** A text that was written while others wrote, over what they made of it. */
-    rebased(write, [, field, mine], value) {
-      const seen = write.seen.find(seen => seen.field === field)
-      return same(value, seen.value) || this.isUntouched(seen, value) ? mine : prose.rebased(seen, value, mine)
-    }
-
-    /** Nothing was there and is: its writer saw what is described. Or nobody ever wrote there, in this epoch. */
-    isUntouched({ field, isOwn, isUnset }, value) {
-      return value === undefined && !isOwn && (isUnset || !this.fields.get(field)?.version)
-    }
-
-    /** Brings a write with rules up to what is committed now; it goes on condition of that. False if it may not. */
-    isReady(write) {
-      const { waitsFor } = write
-      if (waitsFor?.epoch === this.epoch && waitsFor.version > this.version) return false
-      write.conditions = []
-      if (write.finalize?.(write) === false) return false
-      for (const operation of write.operations) {
-        const field = operation[1], rule = write.rules[field], seen = write.seen.find(seen => seen.field === field)
-        if (!rule || rule === 'restore') continue
-        const { value, version = 0, tag, writer: name, user, time } = this.fields.get(field) ?? {}
-        const isUntouched = this.isUntouched(seen, value)
-        if (rule === 'compareAndSet' && !isUntouched && !same(value, seen.value)) {
-          const age = Math.max(0, Date.now() - time)
-          this.end(write, { kind: 'conflict', field, version, tag, name, user, age, value })
-          return false
-        }
-        if (rule === 'text') operation[2] = this.rebased(write, operation, value)
-        if (!isUntouched) seen.value = value
-        seen.isUnset = value === undefined
-        write.conditions.push([field, this.epoch, version || this.version])
-      }
-      return true
-    }
-
     /** One write a field is in flight. It gets its number when it is first sent, and keeps it. */
     send() {
       if (this.state === 'blocked') for (const write of [...this.writes]) this.end(write, this.blocked)
@@ -255,8 +220,8 @@ var bind = globalThis.bind ??= (() => {
           const earlier = this.writes.slice(0, this.writes.indexOf(write)), isRuled = Object.keys(write.rules).length
           // With a rule, it waits also until the commit of ours that it stands on is here.
           if (earlier.some(other => (isRuled || !other.isDecided) && fieldsOf(other).some(name => touches(write, name)))
-            || isRuled && !this.isReady(write)) continue
-          if (!isRuled) this.yieldToOthers(write)
+            || isRuled && !conflicts.isReady(this, write)) continue
+          if (!isRuled) conflicts.yieldToOthers(this, write)
           write.numberedIn = this.epoch
           prose.noteFirst(this.link, now())
         }
@@ -276,16 +241,6 @@ var bind = globalThis.bind ??= (() => {
       }
       // What had to wait stands behind what overtook it.
       this.writes.sort((a, b) => (a.number || Infinity) - (b.number || Infinity))
-    }
-
-    /** What waited long, while others wrote, is sent on condition of what its writer saw. */
-    yieldToOthers(write) {
-      if (!write.isPlain || now() - write.at < OLD) return
-      const changed = write.seen.find(seen => {
-        const { value, version = 0, tag } = this.fields.get(seen.field) ?? {}
-        return tag !== this.link.tag && (seen.epoch === this.epoch ? version > seen.version : !same(value, seen.value))
-      })
-      if (changed) write.conditions = [[changed.field, changed.epoch, changed.version]]
     }
 
     unacknowledged() {
