@@ -71,6 +71,7 @@ var bind = globalThis.bind ??= (() => {
 
     /** The value that shows: ours until its commit is here, else the committed, else the described default. */
     get(field) {
+      field = this.stored(field)
       const value = this.undescribed(field)
       return value === undefined && field[0] !== '@' ? this.describe(field)?.default : value
     }
@@ -88,7 +89,18 @@ var bind = globalThis.bind ??= (() => {
       return value
     }
 
-    describe(field) { return this.get('@description')?.fields?.[field] }
+    describe(field) { return this.get('@description')?.fields?.[this.stored(field)] }
+
+    /** The stored name of a field, which the description may call otherwise, too (protocol.md, 8-6). */
+    stored(field) {
+      const names = this.fields.get('@description')?.value?.alias
+      return names && Object.hasOwn(names, field) ? String(names[field]) : field
+    }
+
+    /** The same of operations and conditions. */
+    named(rows, at) {
+      return rows.map(row => at in row ? Object.assign([...row], { [at]: this.stored(row[at]) }) : row)
+    }
 
     names() {
       const names = new Set(Object.keys(this.get('@description')?.fields ?? {}))
@@ -102,6 +114,7 @@ var bind = globalThis.bind ??= (() => {
     /** Version and writer of the committed value, with its user if the hub has keys; `state`: pending, offline, refused
      *  (the whole model, too) or none. */
     info(field) {
+      field = this.stored(field)
       const { version = 0, tag, writer, user, time } = this.fields.get(field) ?? {}
       const pending = this.pending(field), refusal = this.refusals.get(field)
       const why = refusal?.reason ?? this.blocked?.text
@@ -149,7 +162,9 @@ var bind = globalThis.bind ??= (() => {
       this.hops = 0
       for (const observer of [...this.observers]) {
         if (!this.observers.has(observer)) continue
-        if (observer.field === null || changed.includes(observer.field)) this.call(observer, changed, commits)
+        const field = observer.field && this.stored(observer.field)
+        const isTold = !field || changed.includes(field) || field !== observer.field && changed.includes('@description')
+        if (isTold) this.call(observer, changed, commits)
       }
       delivering = 0
       return fields
@@ -157,6 +172,7 @@ var bind = globalThis.bind ??= (() => {
 
     /** `seen`: what its writer had in sight, if that may be older than what shows. */
     set(field, value, seen) {
+      field = this.stored(field)
       const shown = this.get(field)
       if (this.policy(field) === 'text' && [seen, value].every(one => typeof one === 'string') && isText(shown)) {
         value = prose.merge(seen, shown ?? '', value)
@@ -170,7 +186,7 @@ var bind = globalThis.bind ??= (() => {
 
     /** One commit; undefined deletes. Each field goes as its policy says. */
     change(values) {
-      const rules = {}, operations = Object.entries(values).map(([field, value]) => {
+      const rules = {}, operations = this.named(Object.entries(values), 0).map(([field, value]) => {
         const policy = this.policy(field), shown = this.get(field)
         if (value === undefined) return ['delete', field]
         if (policy === 'compareAndSet' || policy === 'text' && isText(value) && isText(shown)) rules[field] = policy
@@ -183,6 +199,8 @@ var bind = globalThis.bind ??= (() => {
      *  `rules`: how a set stands to what others write, by field: `text`, `compareAndSet`, or `restore` of an undo.
      *  `finalize` brings that up to what is committed; false if the write cannot be sent now, or has ended. */
     propose(operations, conditions = [], rules = {}, finalize) {
+      operations = this.named(operations, 1)
+      conditions = this.named(conditions, 0)
       const isPlain = !conditions.length && !finalize && operations.every(([verb]) => verb === 'set')
       const write = { operations, conditions, rules, finalize, isPlain, number: 0, at: now(), hops: delivering }
       write.seen = []
@@ -413,6 +431,7 @@ var bind = globalThis.bind ??= (() => {
     commit(name, field) {
       this.fields.set(name, field)
       this.touch(name)
+      if (name === '@description') for (const write of this.writes) if (!write.number) prose.rename(write, this)
     }
 
     release(version) {
@@ -703,7 +722,8 @@ var bind = globalThis.bind ??= (() => {
     const model = linkOf(element).model(id, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, key, model, field, part, not, wanted, attribute, on, type, isControl, isStep,
+    const binding = { element, what, key, model, part, not, wanted, attribute, on, type, isControl, isStep,
+      get field() { return model.stored(field) },
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
@@ -738,7 +758,7 @@ var bind = globalThis.bind ??= (() => {
 
   function changed(model, fields) {
     for (const binding of bindings) {
-      const concerns = name => name === binding.field || name === '@description'
+      const { field } = binding, concerns = name => name === field || name === '@description'
       if (binding.model === model && fields.some(concerns)) dirty.add(binding)
     }
     paintLater()

@@ -197,6 +197,15 @@ export function again(write, { fields, epoch, version, writes }, wasAsked) {
   return true
 }
 
+/** Has a write that was made before its model's description came use the stored names of its fields. */
+export function rename(write, model) {
+  const rules = Object.entries(write.rules)
+  write.operations = model.named(write.operations, 1)
+  write.conditions = model.named(write.conditions, 0)
+  write.rules = Object.fromEntries(model.named(rules, 0))
+  write.seen = write.seen.map(seen => ({ ...seen, field: model.stored(seen.field) }))
+}
+
 /** What went again may have been carried out the first time: that it was not, this time, says nothing. */
 export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.kind === 'committed' ? outcome
   : {
