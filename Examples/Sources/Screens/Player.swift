@@ -45,7 +45,7 @@ final class Player<Shown: Screen> {
     throw Failure("the screen does not show in time that the \(step.side.rawValue) \(step.words)", of: process)
   }
 
-  private func draw(_ title: String? = nil) {
+  func draw(_ title: String? = nil) {
     let lines = screen.lines.flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
     let isSameSize = process != nil && lines.count == drawn.count
     let changed = isSameSize ? zip(lines, drawn).filter { $0 != $1 }.map(\.0) : lines

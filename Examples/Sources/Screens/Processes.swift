@@ -75,3 +75,19 @@ struct SecondProcess {
     }
   }
 }
+
+/// A folder for the file in which a peer keeps its writes and values.
+struct KeepFolder {
+  private let path = NSTemporaryDirectory() + "bindbus-example-keep-\(ProcessInfo.processInfo.processIdentifier)"
+
+  init() throws {
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  var keeping: Peer.Keeping { .file(path + "/values") }
+  /// An address where no hub listens.
+  var withoutHub: HubAddress { get throws { try HubAddress("ipc://\(path)/none.sock") } }
+
+  func remove() { try? FileManager.default.removeItem(atPath: path) }
+}

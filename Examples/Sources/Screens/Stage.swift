@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import BindingPeer
 import Foundation
+import Logging
 
 /// The options of every example. Plays it in one process, or in two that share the models of a hub.
 public struct Stage: ParsableArguments {
@@ -26,17 +27,31 @@ public struct Stage: ParsableArguments {
     if (role == nil) != (models == nil) { throw ValidationError("--as and --models go together") }
   }
 
+  /// Whether this is the second process of two, at which the person sits.
+  public var isSecondProcess: Bool { role == .other }
+
   /// Plays the steps on a screen, and throws if it does not show the expected state within 10 s.
   /// - Parameters:
+  ///   - keepsValues: whether the person's process keeps the values in a file. Afterwards it starts again without a
+  ///     hub, and must show the same.
   ///   - alone: makes the screen on values of this process.
   ///   - shared: makes the screen on models of a hub, whose ids begin with the given text.
   @MainActor
   public func play<Shown: Screen>(
-    _ steps: [Step<Shown>], alone: () -> Shown, shared: (Peer, String) async throws -> Shown
+    _ steps: [Step<Shown>], keepsValues: Bool = false, alone: () -> Shown,
+    shared: (Peer, String) async throws -> Shown
   ) async throws {
     if let models {
       // Earlier than the first process's deadline, so that this process can report what is missing.
-      try await playSecond(steps, on: models, until: Deadline(in: .seconds(8)), screen: shared)
+      let deadline = Deadline(in: .seconds(8))
+      guard keepsValues else {
+        _ = try await playSecond(steps, on: models, keeping: nil, until: deadline, screen: shared)
+        return
+      }
+      let folder = try KeepFolder()
+      defer { folder.remove() }
+      let last = try await playSecond(steps, on: models, keeping: folder.keeping, until: deadline, screen: shared)
+      try await startWithoutHub(on: models, keeping: folder, expecting: last, screen: shared)
     } else if isShared {
       let hub = try await ExampleHub.atHand()
       defer { hub.leave() }
@@ -71,16 +86,33 @@ public struct Stage: ParsableArguments {
     await peer.close(flush: .seconds(1))
   }
 
-  /// Performs the steps of the person.
+  /// Performs the steps of the person, and returns what the screen shows at the end.
   @MainActor
   private func playSecond<Shown: Screen>(
-    _ steps: [Step<Shown>], on models: String, until deadline: Deadline,
+    _ steps: [Step<Shown>], on models: String, keeping: Peer.Keeping?, until deadline: Deadline,
+    screen: (Peer, String) async throws -> Shown
+  ) async throws -> [String] {
+    SecondProcess.endWithTheFirst()
+    let peer = try Peer(name: "other", keeping: keeping)
+    let screen = try await screen(peer, models)
+    try await Player(screen, process: "other", sides: [.person], until: deadline).play(steps)
+    await peer.close(flush: .seconds(1))
+    return screen.lines
+  }
+
+  /// Starts on what the file of an earlier peer keeps, at an address where no hub is.
+  @MainActor
+  private func startWithoutHub<Shown: Screen>(
+    on models: String, keeping folder: KeepFolder, expecting last: [String],
     screen: (Peer, String) async throws -> Shown
   ) async throws {
-    SecondProcess.endWithTheFirst()
-    let peer = try Peer(name: "other")
-    try await Player(try await screen(peer, models), process: "other", sides: [.person], until: deadline).play(steps)
-    await peer.close(flush: .seconds(1))
+    let peer = try Peer(
+      name: "other", hub: .at([try folder.withoutHub]), keeping: folder.keeping,
+      logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
+    let screen = try await screen(peer, models)
+    Player(screen, process: "other", until: Deadline(in: .zero)).draw("a start without a hub")
+    await peer.close(flush: .zero)
+    if screen.lines != last { throw Failure("a start without a hub does not show the last values", of: "other") }
   }
 }
 

@@ -24,6 +24,18 @@ struct SharedSettings: Model {
   @Field var sent = 0
 }
 
+/// The settings in the program's second release: `level` has another name and a title for forms. Both releases run at
+/// the same time and write one field.
+struct SecondSettings: Model {
+  static let release = 2
+  @Field var text = "Text"
+  @Field(0...1, title: "Brightness", was: "level") var brightness: Float = 0.3
+  @Field var choice = 0
+  @Field var isReady = false
+  @Field var isOn = true
+  @Field var sent = 0
+}
+
 extension ControlsScreen {
   static let steps: [Step<ControlsScreen>] = [
     .person("presses Send, which is not enabled") { $0.send.press() },
@@ -82,7 +94,10 @@ struct Controls: AsyncParsableCommand {
     try await stage.play(ControlsScreen.steps) {
       ControlsScreen(LentSettings($settings))
     } shared: { peer, models in
-      ControlsScreen(LentSettings(try await peer.share(SharedSettings.self, id: models + "settings")))
+      // The second process is a later release of the program.
+      stage.isSecondProcess
+        ? ControlsScreen(LentSettings(try await peer.share(SecondSettings.self, id: models + "settings")))
+        : ControlsScreen(LentSettings(try await peer.share(SharedSettings.self, id: models + "settings")))
     }
   }
 }

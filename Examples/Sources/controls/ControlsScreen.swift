@@ -20,6 +20,12 @@ struct LentSettings {
     (choice, sent) = (settings.$choice.binding, settings.$sent.binding)
     (isReady, isOn) = (settings.$isReady.binding, settings.$isOn.binding)
   }
+
+  init(_ settings: SecondSettings) {
+    (text, level) = (settings.$text.binding, settings.$brightness.binding)
+    (choice, sent) = (settings.$choice.binding, settings.$sent.binding)
+    (isReady, isOn) = (settings.$isReady.binding, settings.$isOn.binding)
+  }
 }
 
 @MainActor

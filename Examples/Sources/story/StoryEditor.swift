@@ -20,13 +20,15 @@ struct SharedStory: Model {
 @MainActor
 final class StoryScreen: Screen {
   @Binding var story: Story
+  let menu: EditMenu
   let (title, text) = (Label(), Label())
   private(set) var editor: EditorScreen?
   /// The number of changes of the story; an observer's first call does not count.
   private var changes = -1
 
-  init(story: Binding<Story>) {
+  init(story: Binding<Story>, menu: EditMenu) {
     _story = story
+    self.menu = menu
     let count = story.derived { "Words: \($0.words), characters: \($0.characters)" }
     count.show(\.self, in: title, \.text) { $0 }
     story.show(\.text, in: text, \.text) { $0 }
@@ -36,11 +38,14 @@ final class StoryScreen: Screen {
   /// Opens the second screen and lends it the story.
   func edit() { editor = EditorScreen(story: $story) }
   func done() { editor = nil }
+  /// Whether nobody edits here: such a screen follows, and may skip what is taken back at once.
+  private var isAtRest: Bool { editor == nil }
 
   var lines: [String] {
     [
       row("Title", title.drawing), row("Story", text.drawing), row("Changes", "\(changes)"),
       row("Editor", editor?.textView.drawing ?? "closed"),
+      row("Edit", menu.undoItem.drawing, menu.redoItem.drawing, menu.note),
     ]
   }
 
@@ -61,10 +66,21 @@ final class StoryScreen: Screen {
     } shows: {
       $0.title.text == "Words: 6, characters: 26"
     },
-    .person("deletes the last words") {
-      $0.editor?.textView.delete(10)
+    .person("deletes the last words") { $0.editor?.textView.delete(10) },
+    .person("presses Undo") {
+      $0.menu.undoItem.press()
     } shows: {
-      $0.text.text == "Once upon a time"
+      $0.isAtRest || $0.text.text == "Once upon a time, far away" && $0.menu.redoItem.isEnabled
+    },
+    .person("presses Redo") {
+      $0.menu.redoItem.press()
+    } shows: {
+      $0.isAtRest || $0.text.text == "Once upon a time" && !$0.menu.redoItem.isEnabled
+    },
+    .person("adds a full stop") {
+      $0.type(".")
+    } shows: {
+      $0.title.text == "Words: 4, characters: 17"
     },
     .model("throws the story away") {
       $0.story.text = nil
@@ -103,10 +119,14 @@ struct StoryEditor: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     @State var story = Story()
+    // The person and the model write one value in quick succession: each change is a step of its own.
+    let history = ChangeHistory(merging: .zero)
+    history.track(_story)
     try await stage.play(StoryScreen.steps) {
-      StoryScreen(story: $story)
+      StoryScreen(story: $story, menu: EditMenu(history))
     } shared: { peer, models in
-      StoryScreen(story: try await peer.share(SharedStory.self, id: models + "story").$story.binding)
+      let shared = try await peer.share(SharedStory.self, id: models + "story")
+      return StoryScreen(story: shared.$story.binding, menu: EditMenu(shared.undoing))
     }
   }
 }

@@ -68,7 +68,7 @@ struct Survey: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     @State var answers = Answers()
-    try await stage.play(SurveyScreen.steps) {
+    try await stage.play(SurveyScreen.steps, keepsValues: true) {
       SurveyScreen(Form($answers))
     } shared: { peer, models in
       SurveyScreen(Form(try await peer.share(SharedAnswers.self, id: models + "answers")))
