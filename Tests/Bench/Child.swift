@@ -34,6 +34,12 @@ final class Child {
     process.waitUntilExit()
   }
 
+  /// Ends it as `kill -9` does.
+  func kill() {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
   struct Ended: Error, CustomStringConvertible {
     let role: String
     var description: String { "the process for '\(role)' ended too early" }

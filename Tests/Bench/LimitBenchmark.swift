@@ -42,7 +42,7 @@ struct LimitBenchmark: ParsableCommand {
   }
 
   private func time(_ kind: String, of size: Int) throws -> Double {
-    var hub = LimitedHub(kind)
+    var hub = LocalHub(kind)
     let begin = now()
     for _ in 0..<messages / size { try hub.propose(size, nil) }
     return Double(now() - begin) / Double(messages / size * size)
@@ -53,7 +53,7 @@ struct LimitBenchmark: ParsableCommand {
     let path = "\(folder)/limits-\(UInt64.random(in: 0 ... .max))"
     defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
     let store = try durability.map { durability in try SQLiteStore(path: path, durability: durability) }
-    var hub = LimitedHub("refused")
+    var hub = LocalHub("refused")
     let before = LimitBenchmark.bytes(at: path)
     let begin = now()
     for _ in 0..<max(count, 1) { try hub.propose(size, store) }
@@ -78,71 +78,5 @@ struct LimitBenchmark: ParsableCommand {
     }
     let ratio = ratios.isEmpty ? "" : words(ratios, "  × %.3f (%.3f to %.3f)")
     print("\(name): \(words(times, "%.0f ns each (%.0f to %.0f)"))\(ratio)")
-  }
-}
-
-/// A hub in this thread with one session that writes to one model.
-private struct LimitedHub {
-  private var machine: HubMachine
-  private var output = HubOutput()
-  private var number: ProposalNumber = 0
-  private var time = HubTime(monotonic: 1_000, wall: 1_000_000)
-  private let session: SessionID = 7
-  private let topic: Topic
-  private static let start: StartNumber = 5
-
-  /// - Parameter kind: `none`: everybody may do everything, without limits; `standard`: with them; `refused`: with
-  ///   them, and without the right to write.
-  init(_ kind: String) {
-    var configuration = HubMachineConfiguration()
-    configuration.maxUnconfirmedOutcomes = 100_000
-    machine = HubMachine(
-      configuration: configuration,
-      birth: HubBirth(logID: 1, epoch: 1 << 32 | 1, start: Self.start, tailProven: true), time: time, epochSeed: 1)
-    let all = [AccessPattern("*")].compactMap { $0 }
-    if kind != "none" {
-      let role = AccessRole(kind == "refused" ? [.read: all] : [.read: all, .write: all], fanout: true)
-      let limits: [NameLimits.Kind: Int] = [.writesPerSecond: 1_000_000_000, .bytesPerSecond: 1_000_000_000]
-      _ = machine.apply(AccessPolicy(roles: ["r": role], names: ["anna": ["r"]], limits: ["r": limits]), time: time)
-      machine.identify(1, as: .named("anna", role: nil))
-    } else {
-      machine.identify(1, as: .owner(name: nil))
-    }
-    let identity = Identity(secret: Secret(high: 1, low: 2), name: "peer")
-    topic = Topics.firstModel
-    send(.hello(Hello(identity: identity, capabilities: [Capability.users])), start: 0)
-    send(.join([Join(request: 1, model: "lamp")]), start: Self.start)
-    machine.finishDrain(time: time, into: &output)
-    time = HubTime(monotonic: 3_000, wall: 1_002_000)
-    machine.tick(time: time, into: &output)
-    output.removeAll()
-  }
-
-  private mutating func send(_ message: PeerMessage, start: StartNumber) {
-    message.encode(session: session, start: start).withUnsafeBytes {
-      machine.receive($0, on: 1, time: time, into: &output)
-    }
-  }
-
-  /// Sends one message of writes, and stores what is decided.
-  /// - Parameter store: nil: nothing is stored.
-  mutating func propose(_ count: Int, _ store: SQLiteStore?) throws {
-    let writes = (1...count).map { offset in
-      NumberedProposal(
-        topic: topic, number: number + ProposalNumber(offset), confirmed: number,
-        operations: [
-          WireOperation(verb: .set, field: .name("level"), value: FieldValue(bytes: Array("0.\(offset)".utf8)))
-        ])
-    }
-    number += ProposalNumber(count)
-    send(.propose(writes), start: Self.start)
-    machine.finishDrain(time: time, into: &output)
-    while !output.batches.isEmpty {
-      let batches = output.batches
-      output.batches.removeAll()
-      let results = try store?.append(batches) ?? batches.map { _ in .stored }
-      machine.appended(results, of: batches, time: time, into: &output)
-    }
-    output.removeAll()
   }
 }

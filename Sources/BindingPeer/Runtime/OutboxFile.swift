@@ -270,7 +270,8 @@ extension OutboxFile {
       if disk.format == 1, disk.content.isEmpty, ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 {
         disk.size = OutboxLog.headerBytes
       }
-      compactIfWorthwhile(&disk, least: OutboxFile.leastHistoryBytes / 16)
+      // A file with replicas is rewritten in the background: a start does not wait for a sync.
+      if !keepsReplicas { compactIfWorthwhile(&disk, least: OutboxFile.leastHistoryBytes / 16) }
       return nil
     }
     if let problem { throw .unwritable(path: path, problem: problem) }
