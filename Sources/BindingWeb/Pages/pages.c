@@ -15,6 +15,9 @@ static const unsigned char bind_mjs[] = {
 static const unsigned char conflicts_js[] = {
 #embed "pages/conflicts.js"
 };
+static const unsigned char dashboard_commits_js[] = {
+#embed "pages/dashboard-commits.js"
+};
 static const unsigned char dashboard_history_js[] = {
 #embed "pages/dashboard-history.js"
 };
@@ -29,6 +32,9 @@ static const unsigned char dashboard_revert_js[] = {
 };
 static const unsigned char dashboard_model_js[] = {
 #embed "pages/dashboard-model.js"
+};
+static const unsigned char dashboard_past_js[] = {
+#embed "pages/dashboard-past.js"
 };
 static const unsigned char dashboard_rows_js[] = {
 #embed "pages/dashboard-rows.js"
@@ -109,10 +115,12 @@ static const cpages_file files[] = {
     FILE_OF("bind.js", bind_js),
     FILE_OF("bind.mjs", bind_mjs),
     FILE_OF("conflicts.js", conflicts_js),
+    FILE_OF("dashboard-commits.js", dashboard_commits_js),
     FILE_OF("dashboard-history.js", dashboard_history_js),
     FILE_OF("dashboard-hub.js", dashboard_hub_js),
     FILE_OF("dashboard-log.js", dashboard_log_js),
     FILE_OF("dashboard-model.js", dashboard_model_js),
+    FILE_OF("dashboard-past.js", dashboard_past_js),
     FILE_OF("dashboard-revert.js", dashboard_revert_js),
     FILE_OF("dashboard-rows.js", dashboard_rows_js),
     FILE_OF("dashboard-tree.js", dashboard_tree_js),

@@ -1,5 +1,5 @@
 /** What is committed and refused, as it comes: folded in time, sifted, and still under a hand. */
-import { make, shown } from '/fields.js'
+import { make, readable } from '/fields.js'
 import { timeOfDay } from '/dashboard-history.js'
 import { Revert } from '/dashboard-revert.js'
 import { attribution } from '/words.js'
@@ -18,6 +18,7 @@ const isPerson = ({ own, writer }) => own || /^(page|shell)(-|$)/.test(writer)
 
 export class Log {
   #list = at('log')
+  #link
   #aloud
   #view                                  // what is looked at: its `id` is that of the model
   #rows = []                             // newest first, more than are shown
@@ -30,6 +31,7 @@ export class Log {
   #revert
 
   constructor(link, view, aloud) {
+    this.#link = link
     this.#aloud = aloud
     this.#view = view
     this.#revert = new Revert(link, aloud, row => this.#write(row))
@@ -88,7 +90,8 @@ export class Log {
   }
 
   #refuse({ model, write, outcome, reason }) {
-    const what = write.operations.map(([, field, value]) => `${model.id}.${field} = ${shown(value)}`).join(', ')
+    const what = write.operations.map(([, field, value]) => `${model.id}.${field} = ${readable(model, field, value)}`)
+      .join(', ')
     const row = { id: model.id, own: true, last: Date.now(), refusal: { what, reason, kind: outcome.kind } }
     this.#add(row)
     this.#dirty.add(row)
@@ -117,9 +120,13 @@ export class Log {
   }
 
   #text({ id, writer, user, refusal, fields }) {
-    const changes = refusal ? refusal.what : [...fields].map(([field, { to }]) => `${field} ${shown(to)}`).join(' ')
+    const said = ([field, { to }]) => `${field} ${this.#said(id, field, to)}`
+    const changes = refusal ? refusal.what : [...fields].map(said).join(' ')
     return `${id} ${attribution({ writer: writer ?? '', user })} ${changes}`.toLowerCase()
   }
+
+  /** Of a model that the page does not follow it knows no description. */
+  #said(id, field, value, most) { return readable(this.#link.models.get(id), field, value, most) }
 
   /** Nothing moves under a pointer, or where the focus is. */
   get #isHeld() {
@@ -161,8 +168,9 @@ export class Log {
         make('span', { class: 'mono' }, refusal.what)), make('span', { class: 'why' }, refusal.reason))
       return
     }
+    const said = (field, value) => this.#said(id, field, value, 30)
     const all = [...row.fields].map(([field, { from, isKnown, to }]) =>
-      ({ field, from: isKnown ? `${shown(from, 30)} ` : '', to: shown(to, 30) }))
+      ({ field, from: isKnown ? `${said(field, from)} ` : '', to: said(field, to) }))
     // Who writes many fields each time tells most by those that differ.
     const differ = all.filter(({ from, to }) => from !== `${to} `), some = (differ.length ? differ : all).reverse()
     const changes = some.slice(0, MOST_FIELDS).flatMap(({ field, from, to }, index) =>

@@ -2,6 +2,7 @@
 import { make, namesOf } from '/fields.js'
 import { commandLine, swiftModel } from '/words.js'
 import { Histories } from '/dashboard-history.js'
+import { PastPanel } from '/dashboard-past.js'
 import { Rows } from '/dashboard-rows.js'
 
 const at = id => document.getElementById(id)
@@ -13,6 +14,7 @@ export class ModelView {
   #model
   #histories
   #rows
+  #past
   #ephemeral                             // the model's ephemeral line: who is there
   #endPresence
   #state
@@ -21,7 +23,8 @@ export class ModelView {
     this.#link = link
     this.#aloud = aloud
     this.#histories = new Histories(link)
-    this.#rows = new Rows(link, this.#histories, words => this.#copy(words))
+    this.#rows = new Rows(link, this.#histories, words => this.#copy(words), aloud)
+    this.#past = new PastPanel(link, aloud)
     at('cli').addEventListener('click', () => this.#copy(commandLine(this.id, this.#written(), ...this.#reading())))
     at('swift').addEventListener('click', () => this.#copy(swiftModel(this.id, this.#names(), ...this.#reading())))
     at('close-copied').addEventListener('click', () => {
@@ -36,6 +39,7 @@ export class ModelView {
     this.id = id
     this.#model = this.#link.model(id)
     this.#rows.show(this.#model)
+    this.#past.show(this.#model)
     at('fields').dataset.model = id
     for (const element of document.querySelectorAll('[data-undo], [data-redo]')) {
       'undo' in element.dataset ? element.dataset.undo = id : element.dataset.redo = id
@@ -58,6 +62,7 @@ export class ModelView {
     this.id = null
     this.#model = undefined
     at('undoing').dataset.undoing = ''
+    this.#past.show(undefined)
     at('model-title').textContent = id
     at('model-version').textContent = ''
     at('actions').hidden = at('fields').hidden = at('present').hidden = true
@@ -87,7 +92,8 @@ export class ModelView {
   take(id, info) {
     this.#histories.take(id, info)
     if (id !== this.id) return
-    this.#rows.changed(info.changed)
+    this.#rows.take(info)
+    this.#past.arrive(info)
     this.#drawState()
   }
 

@@ -1,5 +1,8 @@
-/** Takes a row of the log back: a question in its place, then, for ten seconds, the way back. */
-import { make, shown } from '/fields.js'
+/**
+ * Takes a commit back, or brings fields back to a version: a question in the place of its row, then, for ten seconds,
+ * the way back.
+ */
+import { make, readable } from '/fields.js'
 
 const UNDO = 10_000                      // milliseconds
 const MOST_NAMED = 3
@@ -16,25 +19,40 @@ export class Revert {
     this.#write = write
   }
 
-  /** What a row has of it: the button, or how it went. */
+  /**
+   * What a row has of it: the button, or how it went. A row has `id`, `version`, `element`, `epoch` and `fields`, which
+   * map names to what they were and are; or `steps`, which finds those out (`stepsTo`), and `question`, which shows
+   * an element in the row's place.
+   */
   parts(row) {
-    if (row.note) return [make('span', { class: 'why' }, row.note, row.undo ? ' ' : '', row.undo)]
+    const note = row.note && make('span', { class: 'why' }, row.note, row.undo ? ' ' : '', row.undo)
+    if (note && !(row.steps && !row.undo)) return [note]
     // Of what was there before this page looked, nobody here knows what it was.
-    if (![...row.fields.values()].every(({ isKnown }) => isKnown)) return []
-    row.back ??= make('button', { type: 'button', class: 'plain back' }, 'Revert')
-    row.back.setAttribute('aria-label', `Revert version ${row.version} of ${row.id}`)
-    row.back.onclick = () => this.#ask(row)
-    return [row.back]
+    if (!row.steps && ![...row.fields.values()].every(({ isKnown }) => isKnown)) return []
+    row.back ??= make('button', { type: 'button', class: 'plain back' }, row.steps ? 'Revert to' : 'Revert')
+    row.back.setAttribute('aria-label', row.steps ? `Revert ${row.id} to version ${row.version}`
+      : `Revert version ${row.version} of ${row.id}`)
+    row.back.onclick = () => this.#look(row).catch(reportError)
+    return note ? [note, ' ', row.back] : [row.back]
   }
 
-  #ask(row) {
-    if (!document.getElementById('edit').checked) return
-    // What is asked about stays what is done, whatever comes meanwhile.
-    const fields = [...row.fields].map(([field, one]) => ({ field, ...one }))
-    const { id, epoch, element } = row, before = [...element.childNodes]
+  async #look(row) {
+    if (!document.getElementById('edit').checked || row.isAsked) return
     row.isAsked = true
+    const found = await row.steps?.()
+      ?? { epoch: row.epoch, fields: [...row.fields].map(([field, one]) => ({ field, ...one })) }
+    if (found.fields?.length) return this.#ask(row, found)
+    row.isAsked = false
+    row.note = found.fields ? 'nothing to revert' : found
+    this.#write(row)
+    this.#aloud(`${row.id}: ${row.note}`)
+  }
+
+  /** What is asked about stays what is done, whatever comes meanwhile. */
+  #ask(row, { epoch, fields }) {
+    const { id, element } = row, before = [...element.childNodes], model = this.#link.models.get(id)
     const named = fields.slice(0, MOST_NAMED).map(({ field, from }) =>
-      from === undefined ? `delete ${field}` : `set ${field} back to ${shown(from, 40)}`)
+      from === undefined ? `delete ${field}` : `set ${field} back to ${readable(model, field, from, 40)}`)
     const more = fields.length > MOST_NAMED ? `, and ${fields.length - MOST_NAMED} more` : ''
     const words = `${id}: ${named.join(', ')}${more}?`
     const yes = make('button', { type: 'button' }, 'Yes'), no = make('button', { type: 'button' }, 'No')
@@ -59,18 +77,19 @@ export class Revert {
       const outcome = await this.#set(id, epoch, target)
       const isBack = outcome.kind === 'committed'
       row.note = isBack ? `reverted at ${outcome.version}` : outcome.kind === 'unchanged' ? 'nothing to revert'
-        : outcome.kind === 'conflict' ? 'not reverted: the field was written since' : `not reverted: ${outcome.kind}`
-      if (isBack) this.#offerUndo(row, fields, outcome.version)
+        : outcome.kind === 'conflict' ? 'not reverted: the field was written since'
+        : `not reverted: ${outcome.text ?? outcome.kind}`
+      if (isBack) this.#offerUndo(row, epoch, fields, outcome.version)
       end()
       row.undo?.focus()
       this.#aloud(`${id}: ${row.note}`)
     }
-    element.replaceChildren(before[0], question)
+    row.question ? row.question(question) : element.replaceChildren(before[0], question)
     yes.focus()
   }
 
-  #offerUndo(row, fields, version) {
-    const { id, epoch } = row
+  #offerUndo(row, epoch, fields, version) {
+    const { id } = row
     row.undo = make('button', { type: 'button', class: 'plain' }, 'Undo')
     row.undo.onclick = async () => {
       const outcome = await this.#set(id, epoch, fields.map(({ field, to }) => ({ field, value: to, version })))

@@ -1,5 +1,6 @@
 /** The fields of a model as rows of a table: of very many only those in view are there. */
 import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, readable, wordsOf } from '/fields.js'
+import { Past, whenWords } from '/dashboard-past.js'
 import { attribution, commandLine } from '/words.js'
 import { plot } from '/plot.js'
 import { Axes } from '/dashboard-history.js'
@@ -14,6 +15,8 @@ const isHeld = element => element.contains(document.activeElement) || bind.draft
 const put = (cell, words) => { if (cell.textContent !== words) cell.textContent = words }
 
 export class Rows {
+  #link
+  #aloud
   #model
   #hub                                   // the model `@hub`, which says who declares a field otherwise
   #histories
@@ -22,14 +25,16 @@ export class Rows {
   #known = new Set()                     // of all fields
   #isStale = true                        // whether the names have to be looked up again
   #dirty = new Set()
-  #rows = new Map()                      // field → { key, element, version, writer, age, plot, history }
+  #rows = new Map()                      // field → { key, element, its cells, past … }
   #open = new Set()                      // fields whose history is shown
   #height = 39                           // of a row, as far as seen
   #isDue = false
   #spaces = ['above', 'below'].map(() =>
     make('tr', { class: 'space', 'aria-hidden': 'true' }, make('td', { colspan: 7 })))
 
-  constructor(link, histories, copy) {
+  constructor(link, histories, copy, aloud) {
+    this.#link = link
+    this.#aloud = aloud
     this.#hub = link.model('@hub')
     this.#histories = histories
     this.#copy = copy
@@ -52,6 +57,7 @@ export class Rows {
     this.#model = model
     this.#isStale = true
     this.#known.clear()
+    for (const row of this.#rows.values()) row.past?.close()
     this.#rows.clear()
     this.#open.clear()
     this.#dirty.clear()
@@ -60,8 +66,10 @@ export class Rows {
     this.later()
   }
 
-  /** These fields are others, or have another state. */
-  changed(fields) {
+  /** What was told of the model: these fields are others, or have another state. */
+  take(info) {
+    const { changed: fields } = info
+    for (const { past } of this.#rows.values()) past?.arrive(info)
     for (const name of fields) {
       if (this.#rows.has(name)) this.#dirty.add(name)
       const isNew = !this.#known.has(name), isGone = !isNew && this.#model.get(name) === undefined
@@ -85,7 +93,7 @@ export class Rows {
     for (const [name, row] of this.#rows) {
       if (keep.has(name) || this.#known.has(name) && isHeld(row.element)) continue
       row.element.remove()
-      row.history?.remove()
+      this.#closeHistory(row)
       this.#rows.delete(name)
     }
     this.#lock()
@@ -185,7 +193,8 @@ export class Rows {
     if (row?.key !== key && !(row && isEdited && isHeld(row.element))) {
       const made = this.#row(name, rule, value, isEdited)
       row?.element.replaceWith(made.element)
-      this.#rows.set(name, row = { ...made, key, isEdited, history: row?.history, axes: row?.axes })
+      const { history, axes, past, seen } = row ?? {}
+      this.#rows.set(name, row = { ...made, key, isEdited, history, axes, past, seen })
       if (this.#open.has(name) && !row.history) this.#openHistory(row, name)
     }
     this.#fill(row, name, value)
@@ -230,20 +239,22 @@ export class Rows {
     put(row.version, version ? String(version) : '')
     const who = own ? 'this page' : attribution({ writer, user })
     put(row.writer, version ? who : value === undefined ? '' : 'described')
+    row.writer.title = version ? `${who}, at version ${version}, ${whenWords(time)}` : ''
     put(row.age, version ? bind.age(Math.max(0, this.#histories.hubTime() - time)) : '')
     if (row.canvas) plot(row.canvas, () => this.#histories.points(id, name))
     if (!row.history) return
-    this.#histories.fill(row.history.querySelector('tbody'), id, name)
-    row.axes.fill(this.#histories.points(id, name))
+    const isSecret = !!this.#model.describe(name)?.secret
+    // Where the hub has no history for this page, what the page itself has seen is what there is.
+    row.seen.hidden = !row.past.isNone || isSecret
+    if (!row.seen.hidden) this.#histories.fill(row.seen.tBodies[0], id, name)
+    row.axes.fill(isSecret ? [] : this.#histories.points(id, name))
   }
 
   #toggle(name, button) {
     const row = this.#rows.get(name), isOpen = !this.#open.delete(name)
     if (isOpen) this.#open.add(name)
     button.setAttribute('aria-expanded', String(isOpen))
-    row.history?.remove()
-    row.history = undefined
-    if (isOpen) this.#openHistory(row, name)
+    isOpen ? this.#openHistory(row, name) : this.#closeHistory(row)
     this.#dirty.add(name)
     this.later()
   }
@@ -251,8 +262,19 @@ export class Rows {
   #openHistory(row, name) {
     const head = ['When', 'Value', 'Version', 'Written by'].map(words => make('th', { scope: 'col' }, words))
     row.axes = new Axes(name, this.#model.describe(name)?.unit)
-    row.history = make('tr', { class: 'history' }, make('td', { colspan: 7 }, row.axes.element, make('table', {},
-      make('caption', {}, `${name}, since this page was opened`), make('thead', {}, make('tr', {}, ...head)),
-      make('tbody'))))
+    row.past = new Past(this.#link, this.#model, this.#aloud, { field: name, report: () => {
+      this.#dirty.add(name)
+      this.later()
+    } })
+    row.seen = make('table', { hidden: true }, make('caption', {}, `${name}, since this page was opened`),
+      make('thead', {}, make('tr', {}, ...head)), make('tbody'))
+    row.history = make('tr', { class: 'history' },
+      make('td', { colspan: 7 }, row.axes.element, row.past.element, row.seen))
+  }
+
+  #closeHistory(row) {
+    row.past?.close()
+    row.history?.remove()
+    row.past = row.history = undefined
   }
 }
