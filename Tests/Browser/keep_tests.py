@@ -14,7 +14,7 @@ KEPT = """async () => {
     const all = db.transaction('unsent').objectStore('unsent').getAll()
     const found = await new Promise((done) => { all.onsuccess = () => done(all.result) })
     db.close()
-    return found.map((one) => one.content).join()
+    return found.flatMap((one) => one.content ?? []).join()
 }"""
 
 

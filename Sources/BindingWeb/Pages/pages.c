@@ -54,6 +54,9 @@ static const unsigned char demo_html[] = {
 static const unsigned char demo_js[] = {
 #embed "pages/demo.js"
 };
+static const unsigned char drafts_js[] = {
+#embed "pages/drafts.js"
+};
 static const unsigned char elements_js[] = {
 #embed "pages/elements.js"
 };
@@ -72,6 +75,12 @@ static const unsigned char icon_svg[] = {
 static const unsigned char keep_js[] = {
 #embed "pages/keep.js"
 };
+static const unsigned char kept_models_js[] = {
+#embed "pages/kept-models.js"
+};
+static const unsigned char kept_store_js[] = {
+#embed "pages/kept-store.js"
+};
 static const unsigned char page_css[] = {
 #embed "pages/page.css"
 };
@@ -80,6 +89,9 @@ static const unsigned char past_js[] = {
 };
 static const unsigned char plot_js[] = {
 #embed "pages/plot.js"
+};
+static const unsigned char replicas_js[] = {
+#embed "pages/replicas.js"
 };
 static const unsigned char sha256_js[] = {
 #embed "pages/sha256.js"
@@ -128,15 +140,19 @@ static const cpages_file files[] = {
     FILE_OF("dashboard.js", dashboard_js),
     FILE_OF("demo.html", demo_html),
     FILE_OF("demo.js", demo_js),
+    FILE_OF("drafts.js", drafts_js),
     FILE_OF("elements.js", elements_js),
     FILE_OF("fields.js", fields_js),
     FILE_OF("form.html", form_html),
     FILE_OF("form.js", form_js),
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("keep.js", keep_js),
+    FILE_OF("kept-models.js", kept_models_js),
+    FILE_OF("kept-store.js", kept_store_js),
     FILE_OF("page.css", page_css),
     FILE_OF("past.js", past_js),
     FILE_OF("plot.js", plot_js),
+    FILE_OF("replicas.js", replicas_js),
     FILE_OF("sha256.js", sha256_js),
     FILE_OF("step.js", step_js),
     FILE_OF("steps.js", steps_js),

@@ -347,7 +347,7 @@ var bind = globalThis.bind ??= (() => {
       this.state = 'asked'
       this.askedAt = now()
       this.chunks = []
-      const { id: model, epoch, version } = this
+      const { id: model, epoch } = this, version = this.isPartial ? 0 : this.version
       this.link.sendJSON({ kind: 'join', model, epoch, version, unacknowledged: this.unacknowledged() })
     }
 
@@ -400,6 +400,7 @@ var bind = globalThis.bind ??= (() => {
       for (const name of this.fields.keys()) if (isWhole && !named.has(name)) this.fields.delete(name), this.touch(name)
       this.epoch = epoch
       this.version = isWhole ? version : Math.max(from, version)
+      this.isPartial &&= !isWhole
       // What an earlier life acknowledged is in this one, or lost.
       this.release(isOther ? Infinity : this.version)
     }
@@ -468,7 +469,8 @@ var bind = globalThis.bind ??= (() => {
       // The tag proves itself by the secret.
       const bytes = new Uint8Array([...new TextEncoder().encode('bindbus tag 1\0'), ...secret])
       this.begun = Promise.all([digest(bytes), loaded])
-        .then(([digits]) => {
+        .then(async ([digits]) => {
+          await this.loading?.()         // of keep.js
           this.tag = hex(digits.slice(0, 8))
           this.name = `${name || 'page'}-${this.tag.slice(0, 4)}`
           this.retry()
@@ -479,7 +481,7 @@ var bind = globalThis.bind ??= (() => {
     model(id, isForElement) {
       let model = this.models.get(id)
       if (!/^(@hub|(@ephemeral\/)?[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is not a model id`)
-      if (!model) this.models.set(id, model = new Model(this, id))
+      if (!model) this.models.set(id, model = new Model(this, id)), this.notify('model', model)
       model.isKept ||= !isForElement
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
       else if (model.state === 'left') model.state = 'idle'
@@ -562,7 +564,7 @@ var bind = globalThis.bind ??= (() => {
         }
         model.touchPending()
       }
-      this.notify('state')
+      this.notify('state', code)
       if (this.isCut || this.stopped) return
       this.timer = setTimeout(() => this.open(), 50 + Math.random() * Math.min(4950, 50 * 2 ** this.tries++))
       if (socket && !isOpen) this.askWhy()
@@ -604,6 +606,7 @@ var bind = globalThis.bind ??= (() => {
     }
 
     begin(welcome) {
+      this.notify('welcome', welcome)
       const before = this.welcome, isForgotten = prose.isForgotten(before, welcome, this.first, now())
       Object.assign(this, { welcome, isLive: true, tries: 0, heartbeat: welcome.heartbeat, problem: '', since: now() })
       for (const model of this.models.values()) {

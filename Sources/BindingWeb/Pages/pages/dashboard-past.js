@@ -35,6 +35,7 @@ export class Past {
   #top                                   // the version of the newest row that is shown
   #isDue = false
   #observer
+  #end                                   // it hears of the link no more
   #report
 
   /**
@@ -65,11 +66,13 @@ export class Past {
       if (isIntersecting && this.#scroll.scrollTop > 0) this.#commits.older()
     }, { root: this.#scroll })
     this.#observer.observe(this.#older)
+    this.#end = link.on(what => { if (what === 'state') this.#later() })
   }
 
   close() {
     this.#commits.close()
     this.#observer.disconnect()
+    this.#end()
     this.element.remove()
   }
 
@@ -123,7 +126,7 @@ export class Past {
     this.#again.hidden = problem !== 'unreadable' && problem !== 'noAnswer'
     const begin = horizonWords(horizon, reason), isFar = reason !== 'beginning'
     put(this.#words, problem ? problemWords(problem, this.#model)
-      : isReading ? 'Reading …'
+      : isReading ? this.#model.link.isLive ? 'Reading …' : problemWords('noAnswer', this.#model)
       : isAll ? `${isFound ? '' : 'There is no such commit. '}${begin}`
       : `${isFound ? '' : `No such commit down to version ${searched + 1}. `}${isFar ? begin : ''}`)
   }

@@ -40,7 +40,7 @@ export class Tree {
   has(id) { return this.#models.has(id) }
 
   add(id, version) {
-    if (this.#models.has(id)) return
+    if (this.#models.has(id)) return this.note(id, version)
     this.#models.set(id, { version })
     this.#drawLater()
   }

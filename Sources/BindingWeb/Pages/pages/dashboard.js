@@ -4,7 +4,7 @@ import { Tree } from '/dashboard-tree.js'
 import { ModelView } from '/dashboard-model.js'
 import { Log } from '/dashboard-log.js'
 import { HubView } from '/dashboard-hub.js'
-import { waiting, whenWaiting } from '/keep.js'
+import { waiting, whenKept, whenWaiting } from '/keep.js'
 
 // So many models are followed: those that were looked at last. What is committed in all of them the feed tells.
 const FOLLOWED = 48
@@ -92,6 +92,11 @@ link.list('', ({ model, version, fields }) => {
   if (wanted() ? wanted() === model && view.id !== model : !view.id) tree.choose(model)
 }, () => {
   if (wanted() && !tree.has(wanted())) view.showUnknown(wanted())
+})
+// Without a hub the models are there that this browser has kept.
+whenKept(ids => {
+  for (const id of ids) tree.add(id, '')
+  if (!view.id) tree.choose(ids.includes(wanted()) ? wanted() : ids[0])
 })
 addEventListener('hashchange', () => {
   isChosen = true

@@ -1,94 +1,109 @@
 /**
- * Keeps what is not confirmed yet, and what is half typed, over a reload and over the end of the browser: in IndexedDB,
- * by the hub's log. A page has it with <script src="/keep.js" type="module"></script>; it is about `bind.link()` alone.
+ * Keeps what is not confirmed yet, what is half typed, and the last known values, over a reload and over the end of the
+ * browser: in IndexedDB, by the hub's log. A page has it with <script src="/keep.js" type="module"></script>; it is
+ * about `bind.link()` alone.
  */
+import { drafts, putBack, takeDrafts, waiting } from '/drafts.js'
+import {
+  OLDEST, announceKept, dropReplicas, forgetRestored, last, lookUp, replicas, restoreOnce, restored,
+} from '/kept-models.js'
+import { asked, deadPages, finished, hasLocks, noteHub, page, records } from '/kept-store.js'
+import { conditionsOf, isKeepable, placeOf, replicaOf, revive, show } from '/replicas.js'
 
-// Milliseconds: what is older is thrown away; after which an edit no longer overwrites what others wrote meanwhile;
-// between two looks at what there is to keep.
-const OLDEST = 30 * 86_400_000, OLD = 10_000, PAUSE = 250
-const STORE = 'unsent'
+export { waiting, whenWaiting } from '/drafts.js'
+export { whenKept } from '/kept-models.js'
+
+// Milliseconds: after which an edit no longer overwrites what others wrote meanwhile; between two looks at what there
+// is to keep, and how long of these replicas are written; how long the hub is not asked until what was kept is read.
+const OLD = 10_000, PAUSE = 250, BUSY = 12, LONGEST = 500
+// A model is written again only when so many times what it took has passed.
+const REST = 20
 
 const link = bind.link()
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 const wait = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
-const asked = request => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result)
-  request.onerror = () => reject(request.error)
-})
+const isSet = ([verb]) => verb === 'set'
 
-let opening
-function database() {
-  if (opening) return opening
-  const request = indexedDB.open('bindbus', 1)
-  request.onupgradeneeded = () => request.result.createObjectStore(STORE)
-  return opening = asked(request)
-}
-const records = async mode => (await database()).transaction(STORE, mode, { durability: 'relaxed' }).objectStore(STORE)
-
-// Each page keeps a record of its own as long as it lives, and takes over those of pages that live no more. Where
-// there are no locks, over plain http from elsewhere, a tab takes over its own alone.
-const locks = navigator.locks
-const id = (!locks && sessionStorage.bindbus) || crypto.getRandomValues(new Uint32Array(4)).join('-')
-if (locks) locks.request(`bindbus-${id}`, () => new Promise(() => {}))
-else sessionStorage.bindbus = id
-
-let log                                  // whose writes are kept
+let { log } = last                       // whose writes and values are kept; without a hub, those of the last one
 let kept                                 // what is kept of this page; nothing before it has taken over what there was
 
-/** Of pages that are no more: writes whose model is not here yet, and drafts whose control is not. */
+/** Writes of pages that are no more, whose model is not here yet. */
 const returning = new Set()
-export const waiting = new Set()
-let notifyWaiting = () => {}
 
-/** Calls back when drafts of a page that is no more have come, which wait for their control. */
-export function whenWaiting(call) {
-  notifyWaiting = call
-  if (waiting.size) call()
-}
+const isShown = model => model.state === 'current' || model.version > 0
 
-function unsent() {
-  const here = [...link.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided).map(write => {
-    const { operations, conditions, rules, seen, number, at } = write
-    // Times are of the page's own clock, which ends with it. With a link it may be sent before this is kept again.
-    const made = Math.round(performance.timeOrigin + at), wasSent = number > 0 || link.isLive
-    return { model: model.id, operations, conditions, rules, seen, wasSent, at: made }
-  }))
-  return [...here, ...returning]
-}
+// Keeping.
 
-/** The controls of this page for a field that may hold a draft of it. */
-const alike = (model, field) => [...document.querySelectorAll(`[data-bind="${CSS.escape(field)}"]`)].filter(one => {
-  const binding = bind.edits.controls.get(one)
-  return binding?.isText && one.type !== 'password' && binding.model.link === link && binding.model.id === model
+/** What is kept of a write. Times are of the page's own clock, which ends with it. */
+const entryOf = (model, { operations, conditions, rules, seen, number, at }) => ({
+  model: model.id, operations, conditions, rules, seen, number, tag: link.tag,
+  // With a link it may be sent before this is kept again.
+  wasSent: number > 0 || link.isLive, at: Math.round(performance.timeOrigin + at),
 })
 
-const since = new WeakMap()              // control → when a draft was first seen in it
-function firstSeen(control) {
-  if (!since.has(control)) since.set(control, Date.now())
-  return since.get(control)
+function unsent() {
+  const here = [...link.models.values()].flatMap(model =>
+    model.writes.filter(write => !write.isDecided).map(write => entryOf(model, write)))
+  return [...here, ...committed.values(), ...returning]
 }
 
-/** What is typed and not written, in its control or on its way into one. */
-function drafts() {
-  const here = bind.drafts().flatMap(control => {
-    const { model, field, seen } = bind.edits.controls.get(control), bound = control.dataset.bind
-    const nth = alike(model.id, bound).indexOf(control)
-    return nth < 0 || !control.value ? [] : [{ path: location.pathname, model: model.id, bind: bound, nth, seen,
-      words: control.value, reason: model.refusals.get(field)?.reason, at: firstSeen(control) }]
-  })
-  return [...here, ...waiting]
+const versions = new Map()               // model → epoch and version of what is kept of it, longest ago first
+const committed = new Map()              // write → what is kept of it, until its model is kept with it
+let isFull = false                       // the browser gives no more room: only writes are kept
+
+/** Of the models that have changed as many as there is time for, those first that were kept longest ago. */
+function changedReplicas() {
+  const began = performance.now(), found = new Map(), order = [...versions.keys()]
+  const isDue = (model, { epoch, version, until } = { until: 0 }) =>
+    (epoch !== model.epoch || version !== model.version) && began >= until
+  const changed = [...link.models.values()].filter(model => isKeepable(model) && isDue(model, versions.get(model)))
+  for (const model of isFull ? [] : changed.sort((one, other) => order.indexOf(one) - order.indexOf(other))) {
+    const time = performance.now()
+    if (found.size && time - began > BUSY) break
+    found.set(model, replicaOf(model))
+    const until = time + REST * (performance.now() - time)
+    versions.delete(model)
+    versions.set(model, { epoch: model.epoch, version: model.version, until })
+  }
+  return found
+}
+
+/** A committed write stays until a replica is kept that contains it: both change in one transaction. */
+function dropContained() {
+  for (const [write, { model: id, epoch, version }] of committed) {
+    const model = link.models.get(id), has = versions.get(model)
+    const isIn = has && (has.epoch !== epoch || has.version >= version)
+    if (isIn || isFull || model.state === 'left') committed.delete(write)
+  }
 }
 
 async function keep() {
   if (kept === undefined) return
+  const of = log, changed = changedReplicas()
+  dropContained()
   const now = JSON.stringify([unsent(), drafts()])
-  if (now === kept) return
+  if (now === kept && !changed.size) return
   kept = now
-  await asked(put(await records('readwrite'), now))
+  try {
+    const store = await records('readwrite'), done = finished(store.transaction)
+    put(store, of, now)
+    for (const [{ id }, replica] of changed) {
+      // Those of pages that live no more are older, and nobody else throws them away.
+      for (const { key, isDead } of replicas.get(id) ?? []) if (isDead) store.delete(key)
+      replicas.delete(id)
+      if (replica) store.put({ at: Date.now(), replica }, [of, page, id])
+    }
+    await done
+  } catch (error) {
+    if (!changed.size) throw error
+    isFull = true
+    console.warn('keep.js: the last known values are not kept:', error)
+    put(await records('readwrite'), of, now)
+  }
 }
 
-const put = (store, content) => content === '[[],[]]' ? store.delete([log, id])
-  : store.put({ at: Date.now(), content }, [log, id])
+const put = (store, of, content) => content === '[[],[]]' ? store.delete([of, page])
+  : store.put({ at: Date.now(), content }, [of, page])
 
 /** bind.js asks before what is typed goes with the page, unless it is kept. */
 function keepNow() {
@@ -109,36 +124,65 @@ function keepSoon() {
 document.addEventListener('input', keepSoon, true)
 addEventListener('pagehide', keepNow)
 setInterval(() => {
-  putBack()
+  putBack(isShown)
   keepNow()
 }, PAUSE)
 
 // Taking over.
 
+/** Before the hub is asked. */
+async function begin() {
+  if (!log) return
+  await lookUp(log)
+  for (const model of link.models.values()) restoreOnce(model)
+  await Promise.all(restored.values())
+  await adopt()
+  announceKept()
+}
+
+const start = () => Promise.race([begin().catch(reportError), wait(LONGEST)])
+if (link.tag) start()
+else link.loading = start
+
 /** Takes the records of pages that are no more, each once, whoever asks at the same time: drafts only of this place. */
 async function takeOver() {
-  const held = new Set(locks ? (await locks.query()).held.map(({ name }) => name) : [])
-  const isFree = of => locks ? of !== id && !held.has(`bindbus-${of}`) : of === id
-  const store = await records('readwrite'), writes = [], taken = []
+  const isDead = await deadPages(), mine = log, store = await records('readwrite'), writes = [], typed = []
   for (const key of await asked(store.getAllKeys())) {
-    const [of, page] = key
-    if (!isFree(page)) continue
+    const [of, one, model] = key
+    if (model || !isDead(one)) continue
     const { at, content } = await asked(store.get(key)), isOld = at < Date.now() - OLDEST
     if (isOld) store.delete(key)
-    if (isOld || of !== log) continue
+    if (isOld || of !== mine) continue
     // Where there are no locks, those of other pages go along with the tab.
-    const [found, typed] = JSON.parse(content), isHere = ({ path }) => !locks || path === location.pathname
+    const [found, words] = JSON.parse(content), isHere = ({ path }) => !hasLocks || path === location.pathname
     writes.push(...found)
-    taken.push(...typed.filter(draft => isHere(draft) && !(draft.at < Date.now() - OLDEST)))
-    const left = typed.filter(draft => !isHere(draft))
+    typed.push(...words.filter(draft => isHere(draft) && !(draft.at < Date.now() - OLDEST)))
+    const left = words.filter(draft => !isHere(draft))
     left.length ? store.put({ at, content: JSON.stringify([[], left]) }, key) : store.delete(key)
   }
   for (const write of writes) returning.add(write)
-  for (const draft of taken) waiting.add(draft)
+  for (const draft of typed) waiting.add(draft)
   // It changes hands in one step.
   kept = JSON.stringify([unsent(), drafts()])
-  await asked(put(store, kept))
-  return writes
+  put(store, mine, kept)
+  await finished(store.transaction)
+  if (mine === log) return { writes, typed }
+  // Meanwhile the page has met another hub: they stay where they are.
+  for (const one of [...writes, ...typed]) returning.delete(one), waiting.delete(one)
+  kept = ''
+  return { writes: [], typed: [] }
+}
+
+let adopted                              // the log of what was taken over
+
+async function adopt() {
+  // Without locks it is the tab's own record, which is taken over once.
+  if (!hasLocks && adopted === log) return
+  adopted = log
+  const { writes, typed } = await takeOver()
+  bind.isKept = true
+  for (const write of writes) bringBack(write).catch(reportError)
+  takeDrafts(typed, isShown)
 }
 
 async function current(model) { while (model.state !== 'current') await wait(50) }
@@ -153,70 +197,88 @@ function reportUnknown(model, write) {
   model.touch(...write.operations.map(([, field]) => field))
 }
 
-async function sendAgain(write) {
-  const { operations, conditions, rules = {}, seen, wasSent, at } = write, model = link.model(write.model)
-  await current(model)
-  write.wasSent = true
-  await keep().catch(reportError)
-  // From here on it is a write of this page.
-  if (!returning.delete(write)) return
-  const isSet = operations.every(([verb]) => verb === 'set')
-  // A description's default is proposed again by who wants it (`default`: kept by an earlier release); what adds up
-  // must not be added twice.
-  if (operations.every(([verb]) => verb === 'setIfAbsent' || verb === 'default')) return
-  if (wasSent && !isSet) return reportUnknown(model, write)
-  const [[, field, value]] = operations
-  if (operations.length === 1 && rules[field] === 'text') return model.set(field, value, seen[0].value ?? '')
-  const isOld = Date.now() - at > OLD
-  const { kind } = await model.propose(operations, !wasSent && !isOld ? conditions
-    : seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version]))
-  // It was carried out before the page went: what stands is what it wrote.
+/** What was sent, and is committed by now, may have been so before the page went: what stands is what it wrote. */
+function forgive(model, { operations }, { kind }) {
   const stands = ([, field, value]) => same(model.fields.get(field)?.value, value)
   if (kind !== 'conflict' || !operations.every(stands)) return
   for (const [, field] of operations) if (model.refusals.delete(field)) model.touch(field)
 }
 
-/** Puts drafts back into their controls, with what was said of them. Nothing is written by that. */
-function putBack() {
-  const { controls, isDraft, read, refuse } = bind.edits
-  for (const draft of waiting) {
-    const control = draft.path === location.pathname && alike(draft.model, draft.bind)[draft.nth]
-    const binding = controls.get(control)
-    // Where somebody types, it waits.
-    if (binding?.model.state !== 'current' || isDraft(binding) || control === document.activeElement) continue
-    waiting.delete(draft)
-    if (control.value === draft.words) continue
-    control.value = draft.words
-    since.set(control, draft.at)
-    Object.assign(binding, { isDirty: true, shown: undefined, seen: draft.seen })
-    refuse(binding, draft.reason ?? 'not written yet', 'value' in read(binding))
-    binding.model.touch(binding.field)
+/** A write of a page that is no more: it lies over its model at once, and goes to the hub once that is current. */
+async function bringBack(write) {
+  const { operations, isOver } = write, model = link.model(write.model), replica = await restored.get(model)
+  // A description's default is proposed again by who wants it (`default`: kept by an earlier release).
+  const isDefault = operations.every(([verb]) => verb === 'setIfAbsent' || verb === 'default')
+  let hide = () => {}
+  if (replica && model.state !== 'current' && !isDefault && placeOf(write, replica) === 'over') {
+    const isUnsent = !isOver && (!write.wasSent || operations.every(isSet))
+    if (isUnsent && returning.delete(write)) return forgive(model, write, await revive(model, write))
+    hide = show(model, write)
   }
+  await current(model)
+  hide()
+  if (isOver || isDefault) returning.delete(write)
+  else await sendAgain(model, write)
 }
 
-async function begin() {
-  log = link.welcome.log
-  // The page before this one may take a moment to end.
-  for (const pause of locks ? [0, 300, 1000, 3000] : [0]) {
-    await wait(pause)
-    const writes = await takeOver()
-    bind.isKept = true
-    for (const write of writes) sendAgain(write).catch(reportError)
-    putBack()
-    if (waiting.size) notifyWaiting()
-  }
+async function sendAgain(model, write) {
+  const { operations, conditions, rules = {}, seen, wasSent, at } = write
+  write.wasSent = true
+  await keep().catch(reportError)
+  // From here on it is a write of this page.
+  if (!returning.delete(write)) return
+  // What adds up must not be added twice.
+  if (wasSent && !operations.every(isSet)) return reportUnknown(model, write)
+  const [[, field, value]] = operations
+  if (operations.length === 1 && rules[field] === 'text') return model.set(field, value, seen[0].value ?? '')
+  const isOld = Date.now() - at > OLD
+  forgive(model, write, await model.propose(operations, !wasSent && !isOld ? conditions : conditionsOf(seen)))
 }
 
-bind.ready.then(begin).catch(reportError)
-link.on(what => {
-  // What is unsent now is of the log that there is now: bind.js has ended the rest.
-  if (what === 'state' && link.isLive && log && log !== link.welcome.log) {
-    log = link.welcome.log
-    kept = ''
-    returning.clear()
-    waiting.clear()
+// The hub.
+
+link.on((what, detail) => {
+  if (what === 'model') restoreOnce(detail)
+  if (what === 'welcome') welcome(detail)
+  if (what === 'heartbeat') noteHub({ log, user: link.welcome.user })
+  // What may not be read is not kept either.
+  if (what === 'error' && detail.code === 'notPermitted' && detail.model) {
+    dropReplicas(([of, , model]) => of === log && model === detail.model).catch(reportError)
+  }
+  if (what === 'state' && detail === 4006) dropReplicas(([of]) => of === log).catch(reportError)
+  if (what === 'outcome' && detail.outcome.kind === 'committed' && detail.write.number) {
+    const { model, write, outcome: { version } } = detail
+    committed.set(write, { ...entryOf(model, write), isOver: true, epoch: model.epoch, version })
   }
   // A link that is there again sends at once.
   if (what === 'state') keepNow()
   if (what === 'outcome') keepSoon()
 })
+
+/** Before anything of this page goes to a hub: it may have another log than the one of what is kept. */
+function welcome({ log: its, user }) {
+  if (log && its !== log) {
+    // What is kept of this page stays for a page that meets the former hub.
+    keepNow()
+    if (!link.welcome) for (const model of link.models.values()) model.changeLog()
+    for (const all of [returning, waiting, committed, versions, replicas]) all.clear()
+    kept = kept === undefined ? kept : ''
+  } else if (last.user !== user && log) {
+    // What another member of this browser has read is not this one's.
+    last.user = user
+    forgetRestored()
+    dropReplicas(([of], { replica }) => of === its && JSON.parse(replica).user !== user).catch(reportError)
+  }
+  log = its
+  noteHub({ log, user })
+}
+
+bind.ready.then(async () => {
+  if (!replicas.size) await lookUp(log)
+  // The page before this one may take a moment to end.
+  for (const pause of hasLocks ? [0, 300, 1000, 3000] : [0]) {
+    await wait(pause)
+    await adopt()
+  }
+  await dropReplicas((key, { at }) => at < Date.now() - OLDEST)
+}).catch(reportError)
