@@ -24,7 +24,8 @@ def blank(stand: Stand, models: dict[str, list[str]]) -> Any:
     context.add_init_script(path=Path(__file__).with_name("behave.js"))
     context.route("**/*", lambda route: route.fulfill(body="", status=404))
     context.route(HERE, lambda route: route.fulfill(body=body, content_type="text/html"))
-    for name in ("bind.js", "conflicts.js", "values.js", "texts.js", "elements.js", "undo.js", "sha256.js"):
+    for name in ("bind.js", "conflicts.js", "values.js", "texts.js", "elements.js", "undo.js", "sha256.js", "lists.js",
+                 "list-values.js", "list-steps.js"):
         context.route(HERE + name, lambda route: route.fulfill(path=SCRIPTS / route.request.url.rpartition("/")[2]))
     page = context.new_page()
     wrong: list[str] = []

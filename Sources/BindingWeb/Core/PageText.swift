@@ -99,6 +99,7 @@ extension PageText {
     text.member("hub", welcome.hub)
     text.member("gateway", gateway.description)
     if welcome.capabilities.contains(Capability.insecure) { text.member("insecure", true) }
+    if welcome.capabilities.contains(Capability.lists) { text.member("lists", true) }
     if let view {
       text.member("user", view.member.name)
       text.member("admin", view.isAdmin)
@@ -106,10 +107,9 @@ extension PageText {
     let limits = welcome.limits
     let named: [(String, Int)] = [
       ("maxValueBytes", limits.maxValueBytes), ("maxDescriptionBytes", limits.maxDescriptionBytes),
-      ("maxProposalBytes", limits.maxProposalBytes),
-      ("maxProposalFields", limits.maxProposalFields), ("maxModelFields", limits.maxModelFields),
-      ("maxUnacknowledged", limits.maxUnacknowledged), ("maxHops", limits.maxHops),
-      ("identityMs", limits.identityMilliseconds),
+      ("maxProposalBytes", limits.maxProposalBytes), ("maxProposalFields", limits.maxProposalFields),
+      ("maxModelFields", limits.maxModelFields), ("maxUnacknowledged", limits.maxUnacknowledged),
+      ("maxHops", limits.maxHops), ("identityMs", limits.identityMilliseconds),
     ]
     text.member("limits", JSON.object(named.map { JSON.Member($0.0, .integer(Int64($0.1))) }))
     return text.end()

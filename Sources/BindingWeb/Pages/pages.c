@@ -57,6 +57,9 @@ static const unsigned char demo_js[] = {
 static const unsigned char drafts_js[] = {
 #embed "pages/drafts.js"
 };
+static const unsigned char each_js[] = {
+#embed "pages/each.js"
+};
 static const unsigned char elements_js[] = {
 #embed "pages/elements.js"
 };
@@ -80,6 +83,15 @@ static const unsigned char kept_models_js[] = {
 };
 static const unsigned char kept_store_js[] = {
 #embed "pages/kept-store.js"
+};
+static const unsigned char list_steps_js[] = {
+#embed "pages/list-steps.js"
+};
+static const unsigned char list_values_js[] = {
+#embed "pages/list-values.js"
+};
+static const unsigned char lists_js[] = {
+#embed "pages/lists.js"
 };
 static const unsigned char page_css[] = {
 #embed "pages/page.css"
@@ -141,6 +153,7 @@ static const cpages_file files[] = {
     FILE_OF("demo.html", demo_html),
     FILE_OF("demo.js", demo_js),
     FILE_OF("drafts.js", drafts_js),
+    FILE_OF("each.js", each_js),
     FILE_OF("elements.js", elements_js),
     FILE_OF("fields.js", fields_js),
     FILE_OF("form.html", form_html),
@@ -149,6 +162,9 @@ static const cpages_file files[] = {
     FILE_OF("keep.js", keep_js),
     FILE_OF("kept-models.js", kept_models_js),
     FILE_OF("kept-store.js", kept_store_js),
+    FILE_OF("list-steps.js", list_steps_js),
+    FILE_OF("list-values.js", list_values_js),
+    FILE_OF("lists.js", lists_js),
     FILE_OF("page.css", page_css),
     FILE_OF("past.js", past_js),
     FILE_OF("plot.js", plot_js),

@@ -6,6 +6,7 @@
  *   bind.model('lamp').change({ on: true, level: 1 })     two fields, one commit, or nothing
  *   bind.model('lamp').on('level', (value, info) => …)    now, and at each change; returns its end
  *   bind.undo('lamp')                                     takes this page's last write back; a promise of how it ended
+ *   bind.model('show').set('cues[id=7].name', 'Rain')     one member of an element of a list
  *   bind.link('left').cut()                               one of several connections (data-link="left")
  */
 var bind = globalThis.bind ??= (() => {
@@ -13,9 +14,9 @@ var bind = globalThis.bind ??= (() => {
 
   // ---- Links and models know no document ----
 
-  let prose, looks, conflicts            // modules; no link is opened before they are there
-  const loaded = Promise.all(['/values.js', '/elements.js', '/conflicts.js'].map(path => import(path)))
-    .then(modules => [prose, looks, conflicts] = modules)
+  let prose, looks, conflicts, arrays    // modules; no link is opened before they are there
+  const loaded = Promise.all(['values', 'elements', 'conflicts', 'lists'].map(name => import(`/${name}.js`)))
+    .then(modules => [prose, looks, conflicts, arrays] = modules)
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -42,6 +43,7 @@ var bind = globalThis.bind ??= (() => {
 
   const fieldsOf = write => write.operations.map(([, name]) => name)
   const touches = (write, field) => fieldsOf(write).includes(field)
+  const isPart = name => /.[@[]/.test(name)
   const isText = value => value === undefined || typeof value === 'string'
 
   /** An object that is made when somebody looks into it: of ten thousand fields most observers look at none. */
@@ -69,14 +71,18 @@ var bind = globalThis.bind ??= (() => {
       })
     }
 
+    /** Its lists, and elements of arrays: the names `cues`, `cues@7`, `cues[id=7].name`. */
+    get lists() { return this.madeLists ??= arrays?.listsOf(this) }
+
     /** The value that shows: ours until its commit is here, else the committed, else the described default. */
     get(field) {
       field = this.stored(field)
       const value = this.undescribed(field)
-      return value === undefined && field[0] !== '@' ? this.describe(field)?.default : value
+      return value !== undefined || field[0] === '@' ? value : this.lists?.none(field) ?? this.describe(field)?.default
     }
 
     undescribed(field) {
+      if (this.lists?.has(field)) return this.lists.get(field)
       let value = this.fields.get(field)?.value
       for (const write of this.writes) {
         if (write.isHidden) continue
@@ -106,17 +112,17 @@ var bind = globalThis.bind ??= (() => {
       const names = new Set(Object.keys(this.get('@description')?.fields ?? {}))
       for (const name of this.fields.keys()) names.add(name)
       for (const name of this.writes.flatMap(fieldsOf)) names.add(name)
-      return [...names].filter(name => this.get(name) !== undefined).sort()
+      return [...names].filter(name => !isPart(name) && this.get(name) !== undefined).sort()
     }
 
     pending(field) { return this.writes.find(write => !write.isDecided && touches(write, field)) }
 
     /** Version and writer of the committed value, with its user if the hub has keys; `state`: pending, offline, refused
      *  (the whole model, too) or none. */
-    info(field) {
-      field = this.stored(field)
-      const { version = 0, tag, writer, user, time } = this.fields.get(field) ?? {}
-      const pending = this.pending(field), refusal = this.refusals.get(field)
+    info(path) {
+      const { lists } = this, name = this.stored(path), field = lists?.home(name) ?? name
+      const { version = 0, tag, writer, user, time } = lists?.newest(field) ?? this.fields.get(field) ?? {}
+      const pending = lists?.pending(field) ?? this.pending(field), refusal = this.refusals.get(field)
       const why = refusal?.reason ?? this.blocked?.text
       return {
         field, version, tag, writer, user, time, own: tag === this.link.tag, refusal,
@@ -130,6 +136,7 @@ var bind = globalThis.bind ??= (() => {
     on(field, call) {
       const observer = { field, call }
       this.observers.add(observer)
+      if (isPart(field) && !this.notified.has(field)) this.notified.set(field, { value: this.get(field) })
       if (this.version || this.writes.length) this.call(observer, field === null ? this.names() : [field], [])
       return () => this.observers.delete(observer)
     }
@@ -139,24 +146,28 @@ var bind = globalThis.bind ??= (() => {
         if (field !== null) return call(this.get(field), this.info(field))
         const { version, epoch } = this
         const all = lazily(() => Object.fromEntries(this.names().map(name => [name, this.get(name)])))
-        call(all, { changed, commits, version, epoch })
+        call(all, { changed: changed.filter(name => !isPart(name)), commits, version, epoch })
       } catch (error) { reportError(error) }
     }
 
     touch(...fields) {
       for (const field of fields) this.touched.add(field)
+      this.madeLists?.touch(fields)
       this.link.touch(this)
     }
 
     touchPending() { this.touch(...this.writes.flatMap(fieldsOf)) }
 
     notify() {
-      const commits = this.pendingCommits.splice(0), fields = [...this.touched]
+      const { lists } = this, commits = this.pendingCommits.splice(0)
+      const fields = lists?.concerned(this.touched) ?? [...this.touched]
       this.touched.clear()
       const changed = fields.filter(field => {
-        const value = this.get(field), why = this.refusals.get(field)?.reason, notified = this.notified.get(field)
+        const value = this.get(field), notified = this.notified.get(field)
+        const why = this.refusals.get(lists?.home(field) ?? field)?.reason
         this.notified.set(field, { value, why })
-        return !same(value, notified?.value) || why !== notified?.why
+        // A list that says the same is the same.
+        return !(lists?.isList(field) ? Object.is : same)(value, notified?.value) || why !== notified?.why
       })
       delivering = this.hops
       this.hops = 0
@@ -173,6 +184,7 @@ var bind = globalThis.bind ??= (() => {
     /** `seen`: what its writer had in sight, if that may be older than what shows. */
     set(field, value, seen) {
       field = this.stored(field)
+      if (this.lists?.has(field)) return this.lists.set(field, value, seen)
       const shown = this.get(field)
       if (this.policy(field) === 'text' && [seen, value].every(one => typeof one === 'string') && isText(shown)) {
         value = prose.merge(seen, shown ?? '', value)
@@ -186,13 +198,22 @@ var bind = globalThis.bind ??= (() => {
 
     /** One commit; undefined deletes. Each field goes as its policy says. */
     change(values) {
-      const rules = {}, operations = this.named(Object.entries(values), 0).map(([field, value]) => {
+      const named = Object.fromEntries(this.named(Object.entries(values), 0))
+      const { others = named, operations: steps = [], fault } = this.lists?.divide(named) ?? {}
+      if (fault) return this.lists.refuse(fault, named)
+      const rules = {}, operations = Object.entries(others).map(([field, value]) => {
         const policy = this.policy(field), shown = this.get(field)
         if (value === undefined) return ['delete', field]
         if (policy === 'compareAndSet' || policy === 'text' && isText(value) && isText(shown)) rules[field] = policy
         return policy && prose.merging(policy, field, value, shown, this.undescribed(field)) || ['set', field, value]
       })
-      return this.propose(operations, [], rules)
+      return this.propose([...operations, ...steps], [], rules)
+    }
+
+    /** `insert(element, after)`, `move(id, after)` and `remove(id)` of a list's elements: lists.js. */
+    list(field) {
+      return Object.fromEntries(['insert', 'move', 'remove'].map(name => [name, (...rest) =>
+        this.lists ? this.lists[name](field, ...rest) : loaded.then(() => this.lists[name](field, ...rest))]))
     }
 
     /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome.
@@ -201,7 +222,7 @@ var bind = globalThis.bind ??= (() => {
     propose(operations, conditions = [], rules = {}, finalize) {
       operations = this.named(operations, 1)
       conditions = this.named(conditions, 0)
-      const isPlain = !conditions.length && !finalize && operations.every(([verb]) => verb === 'set')
+      const isPlain = !conditions.length && !finalize && operations.every(([verb]) => /^(set|replace)$/.test(verb))
       const write = { operations, conditions, rules, finalize, isPlain, number: 0, at: now(), hops: delivering }
       write.seen = []
       this.steps?.record(write)
@@ -219,7 +240,7 @@ var bind = globalThis.bind ??= (() => {
         const isUnset = value === undefined
         write.seen.push(former ? former.seen.find(seen => seen.field === field)
           : { field, value: rule ? this.get(field) : value, version, epoch: this.epoch, isOwn, isUnset })
-        this.refusals.delete(field)
+        for (const name of [field, field?.split('@')[0]]) this.refusals.delete(name)
       }
       this.hops = Math.max(this.hops, write.hops)
       this.writes.push(write)
@@ -238,7 +259,7 @@ var bind = globalThis.bind ??= (() => {
           const earlier = this.writes.slice(0, this.writes.indexOf(write)), isRuled = Object.keys(write.rules).length
           // With a rule, it waits also until the commit of ours that it stands on is here.
           if (earlier.some(other => (isRuled || !other.isDecided) && fieldsOf(other).some(name => touches(write, name)))
-            || isRuled && !conflicts.isReady(this, write)) continue
+            || this.lists?.waits(write, earlier) || isRuled && !conflicts.isReady(this, write)) continue
           if (!isRuled) conflicts.yieldToOthers(this, write)
           write.numberedIn = this.epoch
           prose.noteFirst(this.link, now())
@@ -268,7 +289,8 @@ var bind = globalThis.bind ??= (() => {
     sendAgain(from = 0) { for (const write of this.writes) if (write.number >= from) write.isDue = true }
 
     take(outcome, epoch) {
-      const { kind, number, next, pause, code, count, version } = outcome
+      const { kind, number, next, pause, code, count, version, field } = outcome
+      if (isPart(field)) outcome.value = outcome.value?.is
       const write = this.writes.find(write => write.number === number && !write.isDecided)
       if (kind === 'retryLater') {
         this.sendsFrom = now() + pause
@@ -280,12 +302,12 @@ var bind = globalThis.bind ??= (() => {
         if (this.unacknowledged() > next) this.join()
       } else if (kind === 'committed') {
         for (let i = 0; i < count; i++) this.acknowledge(number + i, version + i, epoch)
-      } else if (write && kind === 'conflict' && write.rules[outcome.field] === 'text') {
+      } else if (write && kind === 'conflict' && write.rules[field] === 'text') {
         // Its number is used up; once it has been made one with what the others wrote, it gets another.
         Object.assign(write, { number: 0, isHidden: false, waitsFor: { epoch, version } })
       } else if (write && !(kind === 'unknown' && prose.again(write, this, true))) {
         // Where a merge would still change what is here, the hub looked at newer values: it shows until those come.
-        const lacks = ([verb, field, value]) => kind === 'unchanged' && !/set|de/.test(verb)
+        const lacks = ([verb, field, value]) => kind === 'unchanged' && /^(add|max|min|union)$/.test(verb)
           && !same(this.fields.get(field)?.value, laidOver(this.fields.get(field)?.value, [verb, field, value]))
         const isOver = !write.operations.some(lacks)
         this.end(write, outcome, isOver)
@@ -316,7 +338,8 @@ var bind = globalThis.bind ??= (() => {
         const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
         const isSecret = fieldsOf(write).some(field => this.describe(field)?.secret)
         const why = isRefused ? prose.reason(outcome, text, age, isSecret) : outcome.kind
-        for (const [verb, field, value] of isRefused && !write.finalize ? write.operations : []) {
+        const told = isRefused && !write.finalize ? this.lists?.refused(write) ?? write.operations : []
+        for (const [verb, field, value] of told) {
           if (this.pending(field)) continue
           const reason = prose.reasonFor(isSecret ? undefined : value, outcome, why, text)
           this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
@@ -567,16 +590,7 @@ var bind = globalThis.bind ??= (() => {
       this.notify('state', code)
       if (this.isCut || this.stopped) return
       this.timer = setTimeout(() => this.open(), 50 + Math.random() * Math.min(4950, 50 * 2 ** this.tries++))
-      if (socket && !isOpen) this.askWhy()
-    }
-
-    /** A socket that was refused does not say why; the page does. */
-    async askWhy() {
-      try {
-        const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
-        this.problem = /401|403/.test(status) ? 'not signed in: run bindhub web and open the address' : ''
-      } catch { this.problem = '' }
-      this.notify('state')
+      if (socket && !isOpen) looks.askWhy(this)
     }
 
     sendJSON(message) { this.send(JSON.stringify(message)) }
@@ -661,7 +675,7 @@ var bind = globalThis.bind ??= (() => {
   // ---- Elements ----
 
   const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
-  const WAYS = ['bind', 'show', 'plot', 'reason', 'undo', 'redo', 'undoing']
+  const WAYS = ['bind', 'show', 'plot', 'reason', 'each', 'undo', 'redo', 'undoing']
   const SELECTOR = WAYS.map(way => `[data-${way}]`).join()
 
   let started
@@ -711,9 +725,13 @@ var bind = globalThis.bind ??= (() => {
     paintLater()
   }
 
+  /** The row of a list (each.js) that an element speaks of, unless it names a model of its own inside. */
+  const rowOf = element => element.closest('[data-model], [data-row]')?.bindRow
+
   /** All that decides what an element is bound to. */
   const keyOf = element => JSON.stringify([element.closest('[data-link]')?.dataset.link,
-    element.closest('[data-model]')?.dataset.model, ...[...WAYS, 'bindAttr'].map(name => element.dataset[name])])
+    element.closest('[data-model]')?.dataset.model, rowOf(element)?.field,
+    ...[...WAYS, 'bindAttr'].map(name => element.dataset[name])])
 
   function attach(element, what, key) {
     const { type, tagName } = element
@@ -723,14 +741,21 @@ var bind = globalThis.bind ??= (() => {
     const id = isStep && element.dataset[what] || element.closest('[data-model]')?.dataset.model
     if (!id) return
     const model = linkOf(element).model(id, true)
-    const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
+    const [, not, path, , member, , wanted] =
+      /^(!?)((?:\[[^\]]*\]|[^=.[])*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
+    const row = rowOf(element), name = row?.field ?? path.replace(/\[id=(.*)\]$/, '@$1')
+    const part = row ? [path, member].filter(Boolean).join('.') : member
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, key, model, part, not, wanted, attribute, on, type, isControl, isStep,
-      get field() { return model.stored(field) },
+    const binding = { element, what, key, model, row, part, not, wanted, attribute, on, type, isControl, isStep,
+      get field() { return model.stored(name) },
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
     if (what === 'reason') element.role = 'status'
+    if (what === 'each') import('/each.js').then(({ rows }) => {
+      if (bindings.has(binding)) binding.stop = rows(binding)
+      model.touch(binding.field)
+    })
     bindings.add(binding)
     if (isStep || what === 'plot') {
       import(isStep ? '/undoing.js' : '/plot.js').then(({ follow }) => {
@@ -745,7 +770,7 @@ var bind = globalThis.bind ??= (() => {
     for (const binding of bindings) dirty.add(binding)
     paintLater()
   }, () => {})
-  let isWaiting, soon
+  let isWaiting
 
   /** Once a frame, and not at all where nobody looks. */
   function paintLater() {
@@ -755,13 +780,14 @@ var bind = globalThis.bind ??= (() => {
       isWaiting = false
       for (const binding of dirty) try { paint(binding) } catch (error) { reportError(error) }
       dirty.clear()
-      paintLights()
+      looks?.paintLights(linkOf, paintLater)
     })
   }
 
   function changed(model, fields) {
     for (const binding of bindings) {
-      const { field } = binding, concerns = name => name === field || name === '@description'
+      const { field } = binding, home = model.lists?.home(field) ?? field
+      const concerns = name => name === home || name === '@description'
       if (binding.model === model && fields.some(concerns)) dirty.add(binding)
     }
     paintLater()
@@ -772,35 +798,29 @@ var bind = globalThis.bind ??= (() => {
   const ruleOf = ({ model, field, part }) => !part && model.describe(field) || {}
 
   function paint(binding) {
-    const { element, model, field, what, not, wanted, attribute } = binding
+    const { element, model, row, field, what, not, wanted, attribute } = binding
+    if (row?.isGone) return
     const value = valueOf(binding), info = model.info(field)
     if (binding.isStep) return           // undoing.js paints it
     looks?.doubt(binding, formats)
+    if (what === 'each') return binding.draw?.() && scan()
     if (what === 'reason') return looks ? looks.paintReason(binding, info, edits) : write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
-    mark(binding, info)
+    looks?.mark(binding, info)
     if (attribute) return looks?.paintAttribute(binding, not ? !value : value, ruleOf(binding))
-    if (!binding.isControl) return write(element, formatted(not ? !value : value, element.dataset.format))
+    const words = !not && model.lists?.text(field, value)
+    if (!binding.isControl) return write(element, words || formatted(not ? !value : value, element.dataset.format))
     looks?.describe(binding, ruleOf(binding), bindings)
     paintControl(binding, value, info)
   }
 
   function write(element, words) { if (element.textContent !== words) element.textContent = words }
 
-  function mark({ element, title, isControl, isDirty }, { state = isDirty ? 'draft' : undefined, readOnly, reason }) {
-    if (isControl) reason ??= readOnly
-    if (isControl && !element.bindGiven.includes('disabled')) element.disabled = !!readOnly
-    if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return
-    state ? element.dataset.state = state : delete element.dataset.state
-    if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
-    reason ?? title ? element.title = reason ?? title : element.removeAttribute('title')
-  }
-
   function paintControl(binding, value, info) {
     const { element, type, isText } = binding, isFocused = element === document.activeElement
     const isAny = isText && prose && ruleOf(binding).type === 'any'
     const words = /number|range/.test(type) ? isFinite(text(value)) ? text(value) : ''
-      : isAny ? prose.shown(value, text) : text(value)
+      : binding.model.lists?.text(binding.field, value) ?? (isAny ? prose.shown(value, text) : text(value))
     if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
     // What is being typed, was refused, or says the same otherwise is let alone.
     if (isDraft(binding) || isFocused && binding.isComposing) return
@@ -913,21 +933,6 @@ var bind = globalThis.bind ??= (() => {
     })
   }
   document.addEventListener('submit', event => event.target.querySelector(SELECTOR) && event.preventDefault())
-
-  function paintLights() {
-    clearTimeout(soon)
-    for (const light of document.querySelectorAll('[data-light]')) {
-      const link = linkOf(light), { count, age: waiting } = link.unconfirmed(), writes = count && `${count} unconfirmed`
-      const blind = [...link.models.values()].filter(model => model.blocked && model.id !== '@hub')
-      const state = !link.isLive ? 'offline' : blind.length ? 'blocked' : waiting > 150 ? 'pending' : 'live'
-      if (light.dataset.state !== state) light.dataset.state = state
-      write(light, state === 'live' ? 'live'
-        : state === 'blocked' ? `live, without ${blind.length === 1 ? blind[0].id : `${blind.length} models`}`
-        : state === 'pending' ? `${writes}, ${age(waiting)}`
-        : [`offline ${age(now() - link.since)}`, writes, link.problem].filter(Boolean).join(', '))
-      if (count && link.isLive) soon = setTimeout(paintLater, 160)
-    }
-  }
 
   /** Controls that hold what was typed and is not written. */
   const drafts = () => [...controls].filter(([, binding]) => isDraft(binding)).map(([element]) => element)

@@ -26,11 +26,12 @@ export class Histories {
   take(id, { changed, commits }) {
     const model = this.#link.model(id)
     for (const { changes, ...commit } of commits) {
-      for (const [field, value] of changes) this.#note(id, field, { ...commit, value })
+      for (const [field, value] of changes) if (!model.lists?.has(field)) this.#note(id, field, { ...commit, value })
     }
     // What a catch-up brought was in no commit that was told.
     for (const field of changed) {
-      const committed = model.fields.get(field)
+      const isList = model.lists?.isList(field)
+      const committed = isList ? { ...model.lists.newest(field), value: model.get(field) } : model.fields.get(field)
       if (committed) this.#note(id, field, committed)
     }
   }

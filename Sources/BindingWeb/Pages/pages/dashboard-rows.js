@@ -216,7 +216,8 @@ export class Rows {
     } else if (rule?.secret) {
       cell.append(make('span', { class: 'soft', title: SECRET }, '(secret)'))
     } else {
-      cell.append(make('output', { 'data-bind': name }), ...unit ? [unit] : [])
+      const isList = rule?.policy === 'list'
+      cell.append(make('output', { 'data-bind': name, class: isList ? 'list' : null }), ...unit ? [unit] : [])
     }
     if (help) cell.append(make('div', { class: 'soft help' }, help))
     const canvas = typeof value === 'number' && !rule?.secret ? make('canvas', { class: 'spark' }) : null

@@ -12,10 +12,12 @@ export function whenWaiting(call) {
   if (waiting.size) call()
 }
 
-/** The controls of this page for a field that may hold a draft of it. */
-const alike = (model, field) => [...document.querySelectorAll(`[data-bind="${CSS.escape(field)}"]`)].filter(one => {
+/** The controls of this page for a field that may hold a draft of it.
+ *  @param field - of an element's row; undefined: kept by an earlier release */
+const alike = (model, of, field) => [...document.querySelectorAll(`[data-bind="${CSS.escape(of)}"]`)].filter(one => {
   const binding = bind.edits.controls.get(one)
   return binding?.isText && one.type !== 'password' && binding.model.link === link && binding.model.id === model
+    && (!field || binding.field === field)
 })
 
 const since = new WeakMap()              // control → when a draft was first seen in it
@@ -28,8 +30,8 @@ function firstSeen(control) {
 export function drafts() {
   const here = bind.drafts().flatMap(control => {
     const { model, field, seen } = bind.edits.controls.get(control), bound = control.dataset.bind
-    const nth = alike(model.id, bound).indexOf(control)
-    return nth < 0 || !control.value ? [] : [{ path: location.pathname, model: model.id, bind: bound, nth, seen,
+    const nth = alike(model.id, bound, field).indexOf(control)
+    return nth < 0 || !control.value ? [] : [{ path: location.pathname, model: model.id, bind: bound, field, nth, seen,
       words: control.value, reason: model.refusals.get(field)?.reason, at: firstSeen(control) }]
   })
   return [...here, ...waiting]
@@ -40,7 +42,7 @@ export function drafts() {
 export function putBack(isShown) {
   const { controls, isDraft, read, refuse } = bind.edits
   for (const draft of waiting) {
-    const control = draft.path === location.pathname && alike(draft.model, draft.bind)[draft.nth]
+    const control = draft.path === location.pathname && alike(draft.model, draft.bind, draft.field)[draft.nth]
     const binding = controls.get(control)
     // Where somebody types, it waits.
     if (!binding || !isShown(binding.model) || isDraft(binding) || control === document.activeElement) continue

@@ -132,3 +132,44 @@ function isNear(one, other) {
   }
   return row[other.length] <= Math.max(1, Math.floor(one.length / 3))
 }
+
+// How it stands.
+
+/** What is the case with the value of an element: pending, refused and why, not to be written. */
+export function mark({ element, title, isControl, isDirty }, info) {
+  let { state = isDirty ? 'draft' : undefined, readOnly, reason } = info
+  if (isControl) reason ??= readOnly
+  if (isControl && !element.bindGiven.includes('disabled')) element.disabled = !!readOnly
+  if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return
+  state ? element.dataset.state = state : delete element.dataset.state
+  if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
+  reason ?? title ? element.title = reason ?? title : element.removeAttribute('title')
+}
+
+let soon
+
+/** The lights of links. @param linkOf - the link of an element. @param paintLater - of bind.js */
+export function paintLights(linkOf, paintLater) {
+  clearTimeout(soon)
+  for (const light of document.querySelectorAll('[data-light]')) {
+    const link = linkOf(light), { count, age: waiting } = link.unconfirmed(), writes = count && `${count} unconfirmed`
+    const blind = [...link.models.values()].filter(model => model.blocked && model.id !== '@hub')
+    const state = !link.isLive ? 'offline' : blind.length ? 'blocked' : waiting > 150 ? 'pending' : 'live'
+    if (light.dataset.state !== state) light.dataset.state = state
+    const words = state === 'live' ? 'live'
+      : state === 'blocked' ? `live, without ${blind.length === 1 ? blind[0].id : `${blind.length} models`}`
+      : state === 'pending' ? `${writes}, ${bind.age(waiting)}`
+      : [`offline ${bind.age(performance.now() - link.since)}`, writes, link.problem].filter(Boolean).join(', ')
+    if (light.textContent !== words) light.textContent = words
+    if (count && link.isLive) soon = setTimeout(paintLater, 160)
+  }
+}
+
+/** A socket that was refused does not say why; the page does. */
+export async function askWhy(link) {
+  try {
+    const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
+    link.problem = /401|403/.test(status) ? 'not signed in: run bindhub web and open the address' : ''
+  } catch { link.problem = '' }
+  link.notify('state')
+}

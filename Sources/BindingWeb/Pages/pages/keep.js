@@ -22,7 +22,7 @@ const REST = 20
 const link = bind.link()
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 const wait = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
-const isSet = ([verb]) => verb === 'set'
+const isSet = ([verb]) => /^(set|replace)$/.test(verb)
 
 let { log } = last                       // whose writes and values are kept; without a hub, those of the last one
 let kept                                 // what is kept of this page; nothing before it has taken over what there was
@@ -199,7 +199,8 @@ function reportUnknown(model, write) {
 
 /** What was sent, and is committed by now, may have been so before the page went: what stands is what it wrote. */
 function forgive(model, { operations }, { kind }) {
-  const stands = ([, field, value]) => same(model.fields.get(field)?.value, value)
+  const stands = ([verb, field, value]) =>
+    same(verb === 'replace' ? model.get(field) : model.fields.get(field)?.value, value)
   if (kind !== 'conflict' || !operations.every(stands)) return
   for (const [, field] of operations) if (model.refusals.delete(field)) model.touch(field)
 }

@@ -9,7 +9,7 @@
 // What is longer, in characters, is not kept.
 const LONGEST = 4_000_000
 
-const isSet = ([verb]) => verb === 'set'
+const isSet = ([verb]) => /^(set|replace)$/.test(verb)
 
 /** Whether a model is worth keeping as it is: the hub's own and what is ephemeral are not. */
 export const isKeepable = ({ id, state, version, blocked }) =>

@@ -16,9 +16,11 @@ export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other
 
 /** What a write does to each field; undefined if it cannot be undone. `left`: the value that it leaves, where that does
  *  not depend on the one before. */
-export function partsOf({ operations, rules }, { fields }, isRestoring) {
+export function partsOf({ operations, rules }, { fields, lists }, isRestoring) {
   const parts = []
   for (const [verb, field, value] of operations) {
+    // Elements of a list are not taken back here.
+    if (lists?.has(field)) return
     if (verb === 'clear') {
       const present = [...fields].filter(([, { value }]) => value !== undefined)
       parts.push(...present.map(([field]) => ({ field, kind: 'set', left: {} })))

@@ -96,9 +96,10 @@ export function isQuick(pattern, length) {
 // A hub reads 128 levels, some of them around the value; and so many bytes.
 const MOST_DEPTH = 120, MOST_BYTES = 98_304
 
-const isName = name => /^@?[\w-]{1,64}$/.test(name)
+const isName = name => /^(@?[\w-]{1,64}|[\w-]{1,64}@[\w-]{1,40})$/.test(name)
 /** Whether an operation takes a value. */
-const VERBS = new Map([...['set', 'setIfAbsent', 'add', 'max', 'min', 'union'].map(verb => [verb, true]),
+const VERBS = new Map([
+  ...['set', 'setIfAbsent', 'add', 'max', 'min', 'union', 'insert', 'move', 'replace'].map(verb => [verb, true]),
   ['delete', false], ['clear', false]])
 
 /** What becomes of a proposal that no hub could read: the page would lose its link, and all other writes on it. */
@@ -179,9 +180,10 @@ export function forgetNumbers(model) {
  *  saw. False if it may not.
  *  @param wasAsked - the hub has said so of this very write; else it has forgotten all */
 export function again(write, { fields, epoch, version, writes }, wasAsked) {
-  const { operations, rules, seen, isHidden } = write, isAll = wanted => operations.every(([verb]) => verb === wanted)
-  const isDefault = isAll('setIfAbsent')
-  if (wasAsked ? !isAll('set') || Object.keys(rules).length : isHidden || !isDefault && !isAll('set')) return false
+  const { operations, rules, seen, isHidden } = write
+  const isSet = operations.every(([verb]) => /^(set|replace)$/.test(verb))
+  const isDefault = operations.every(([verb]) => verb === 'setIfAbsent')
+  if (wasAsked ? !isSet || Object.keys(rules).length : isHidden || !isDefault && !isSet) return false
   if (operations.length > 255 && !isDefault) return false
   const names = other => other.operations.flatMap(([, field]) => field ?? [...fields.keys()])
   const conditions = isDefault ? [] : seen.map(({ field, value, version: then, epoch: its }) => {
@@ -213,8 +215,10 @@ export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.ki
     text: `the hub does not have its outcome; sent again, it ended with: ${outcome.text ?? outcome.kind}`,
   }
 
-/** Why a page may not write a field, by what the hub has told of its rights; undefined if it may. */
-export function readOnly({ rights, link }, field) {
+/** Why a page may not write a field, by what the hub has told of its rights; undefined if it may. Those on a list are
+ *  those on its elements. */
+export function readOnly({ rights, link }, name) {
+  const field = name.replace(/(?<=.)@.*/s, '')
   if (!rights || (field === '@description' ? rights.describe : rights.write.some(pattern => matches(pattern, field)))) {
     return
   }
