@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cues import CARET, CUES, IDS, append, committed, cues, focus, names, opened, rows, settled
-from stand import Stand, same
+from stand import Stand, Tab, same
 
 
 def test_rows_are_elements_and_their_controls_write_members(stand: Stand) -> None:
@@ -221,3 +221,77 @@ def test_the_whole_list_in_a_text_area_keeps_what_came_in_meanwhile(stand: Stand
     tab.until("the other's", "() => bind.model('show').get('cues').length === 3")
     tab.page.focus("#add")
     committed(stand, "Storm", "Dawn")
+
+
+def test_a_write_that_waited_long_yields_to_what_another_wrote_to_the_element(stand: Stand) -> None:
+    tab = opened(stand)
+    tab.link.cut()
+    tab.lights("offline")
+    focus(tab, "Wind", 4, 4)
+    tab.page.keyboard.type("y")
+    # It was written 20 s ago.
+    tab.eval("() => bind.model('show').writes.forEach((write) => { write.at -= 20_000; })")
+    stand.set("show.cues[id=7].seconds=50")
+    tab.link.heal()
+    tab.eval("() => bind.link().retry()")
+    tab.until("the reason", "() => /Windy.*was not written: shell.* set it to/"
+              ".test(document.querySelectorAll('#rows em')[1].textContent)")
+    same(tab.eval(CARET)[:2], [True, "Windy"], "the text stays")
+    same(names(stand), ["Rain", "Wind", "Dawn"])
+    tab.page.get_by_role("button", name="Write mine").click()
+    committed(stand, "Rain", "Windy", "Dawn")
+    same(stand.get("show")["values"]["cues"][1]["seconds"], 50, "the other's member")
+
+
+def test_what_may_not_be_written_has_no_buttons(stand: Stand) -> None:
+    tab = opened(stand)
+    off = "() => [...document.querySelectorAll('#rows button, #add, #send, #rows input')].map((one) => one.disabled)"
+    same(set(tab.eval(off)), {False})
+    tab.eval("""() => {
+        const show = bind.model('show');
+        show.rights = { write: ['title'], delete: [] };
+        show.touch('@description');
+    }""")
+    tab.until("all off", f"() => ({off})().every(Boolean)")
+    same(tab.eval("() => document.getElementById('add').title"), "view only: this page may not change it")
+    append(stand, {"id": 11, "name": "Snow"})
+    rows(tab, "Rain", "Wind", "Dawn", "Snow")
+    tab.until("all off", f"() => ({off})().every(Boolean)")
+    tab.eval("() => { bind.model('show').rights = undefined; bind.model('show').touch('@description'); }")
+    tab.until("all on", f"() => !({off})().some(Boolean)")
+
+
+def test_edits_of_rows_survive_a_reload(stand: Stand) -> None:
+    def keep(tab: Tab) -> None:
+        tab.eval("async () => { await import('/keep.js') }")
+
+    tab = opened(stand)
+    keep(tab)
+    tab.until("the store", "() => bind.isKept")
+    tab.eval("() => bind.link().cut()")
+    focus(tab, "Wind", 4, 4)
+    tab.page.keyboard.type("y")
+    seconds = tab.page.locator("#rows > li").nth(2).locator("input[type=number]")
+    seconds.fill("60")
+    tab.eval("() => { bind.model('show').list('cues').insert({ id: 1, name: 'Fog' }, null); }")
+    rows(tab, "Fog", "Rain", "Windy", "Dawn")
+    tab.until("what is kept", """async () => {
+        const db = await new Promise((done) => {
+            const opening = indexedDB.open('bindbus', 1);
+            opening.onsuccess = () => done(opening.result);
+        });
+        const all = db.transaction('unsent').objectStore('unsent').getAll();
+        const found = await new Promise((done) => { all.onsuccess = () => done(all.result) });
+        db.close();
+        return /Windy.*Fog.*"60"/s.test(found.map((one) => one.content).join());
+    }""")
+    # The rows are others when the page comes back: the draft goes to its own.
+    stand.set("show.cues:=" + json.dumps([CUES[2], CUES[1], CUES[0]]))
+    tab.page.reload()
+    tab.live()
+    keep(tab)
+    committed(stand, "Dawn", "Windy", "Fog", "Rain")
+    rows(tab, "Dawn", "Windy", "Fog", "Rain")
+    tab.until("the draft", "() => document.querySelectorAll('#rows input[type=number]')[0].value === '60'")
+    same(tab.eval("() => [...document.querySelectorAll('#rows [data-state=refused]')]"
+                  ".map((one) => one.closest('li').dataset.row)"), ["9"])

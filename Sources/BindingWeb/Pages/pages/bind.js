@@ -699,18 +699,20 @@ var bind = globalThis.bind ??= (() => {
     return formats[name] && value !== undefined && value !== null ? formats[name](value, argument) : text(value)
   }
 
-  /** Binds what has come into the document, and lets go of what has left it. */
-  function scan() {
-    const left = new Set()
+  /** Binds what has come into the document, and lets go of what has left it. `roots`: where elements are new, or bound
+   *  to something else. */
+  function scan(roots = [document.documentElement]) {
+    const near = new Set(roots.flatMap(root => [root, ...root.querySelectorAll(SELECTOR)])), left = new Set()
     for (const binding of bindings) {
-      if (binding.element.isConnected && keyOf(binding.element) === binding.key) continue
+      const { element, key } = binding
+      if (element.isConnected && (!near.has(element) || keyOf(element) === key)) continue
       binding.stop?.()
       bindings.delete(binding)
       left.add(binding.model)
       controls.delete(binding.element)
       binding.element.bindKey = ''
     }
-    for (const element of document.querySelectorAll(SELECTOR)) {
+    for (const element of near) {
       const key = keyOf(element)
       if (element.bindKey === key) continue
       element.bindKey = key
@@ -803,7 +805,7 @@ var bind = globalThis.bind ??= (() => {
     const value = valueOf(binding), info = model.info(field)
     if (binding.isStep) return           // undoing.js paints it
     looks?.doubt(binding, formats)
-    if (what === 'each') return binding.draw?.() && scan()
+    if (what === 'each') return binding.draw?.(scan)
     if (what === 'reason') return looks ? looks.paintReason(binding, info, edits) : write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     looks?.mark(binding, info)
@@ -855,9 +857,9 @@ var bind = globalThis.bind ??= (() => {
   }
 
   /** What a browser says of JSON quotes it. */
-  const refuse = ({ model, field, type }, words, isWhole) => {
+  const refuse = ({ model, field, part, type }, words, isWhole) => {
     const reason = type === 'password' && /JSON/.test(words) ? 'the text is not JSON' : words
-    model.refusals.set(field, { reason, isWhole })
+    model.refusals.set(field, { reason, isWhole, part })
   }
 
   /** What is typed and is not written yet, or was refused: it stays in its control. */
@@ -958,9 +960,9 @@ var bind = globalThis.bind ??= (() => {
   function begin() {
     scan()
     new MutationObserver(records => {
-      const isElement = node => node.nodeType === 1
-      if (records.some(({ type, addedNodes, removedNodes }) =>
-        type === 'attributes' || [...addedNodes, ...removedNodes].some(isElement))) scan()
+      const isElement = node => node.nodeType === 1, isGone = records.some(one => [...one.removedNodes].some(isElement))
+      const roots = records.flatMap(one => one.type === 'attributes' ? one.target : [...one.addedNodes])
+      if (isGone || roots.some(isElement)) scan(roots.filter(one => isElement(one) && one.isConnected))
     }).observe(document.documentElement, {
       subtree: true, childList: true,
       attributeFilter: ['model', 'link', 'bind-attr', ...WAYS].map(name => `data-${name}`),

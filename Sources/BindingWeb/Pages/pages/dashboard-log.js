@@ -1,6 +1,7 @@
 /** What is committed and refused, as it comes: folded in time, sifted, and still under a hand. */
 import { make, readable } from '/fields.js'
 import { timeOfDay } from '/dashboard-history.js'
+import { titleOf } from '/list-values.js'
 import { Revert } from '/dashboard-revert.js'
 import { attribution } from '/words.js'
 
@@ -90,8 +91,8 @@ export class Log {
   }
 
   #refuse({ model, write, outcome, reason }) {
-    const what = write.operations.map(([, field, value]) => `${model.id}.${field} = ${readable(model, field, value)}`)
-      .join(', ')
+    const what = write.operations.map(([verb, field, value]) =>
+      `${model.id}.${titleOf(field)} = ${readable(model, field, verb === 'insert' ? value.is : value)}`).join(', ')
     const row = { id: model.id, own: true, last: Date.now(), refusal: { what, reason, kind: outcome.kind } }
     this.#add(row)
     this.#dirty.add(row)

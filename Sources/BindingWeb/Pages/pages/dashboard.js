@@ -5,7 +5,7 @@ import { ModelView } from '/dashboard-model.js'
 import { Log } from '/dashboard-log.js'
 import { HubView } from '/dashboard-hub.js'
 import { waiting, whenKept, whenWaiting } from '/keep.js'
-import { readable } from '/list-values.js'
+import { readableChanges } from '/list-values.js'
 
 // So many models are followed: those that were looked at last. What is committed in all of them the feed tells.
 const FOLLOWED = 48
@@ -108,9 +108,10 @@ addEventListener('hashchange', () => {
 link.on((what, detail) => {
   if (what === 'feed') {
     for (const { model, epoch, name: writer, more, changes, ...line } of detail.lines) {
-      log.take(model, epoch, [{ ...line, writer, own: line.tag === link.tag, changes: readable(changes.map(one => ({
+      const told = changes.map(one => ({
         ...one, isKnown: one.known && !more, to: one.toBytes === undefined ? one.to : `${one.toBytes} bytes`,
-      }))) }])
+      }))
+      log.take(model, epoch, [{ ...line, writer, own: line.tag === link.tag, changes: readableChanges(told) }])
       tree.note(model, line.version)
     }
   }

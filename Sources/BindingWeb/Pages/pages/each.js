@@ -38,23 +38,22 @@ class Rows {
   has(row) { return this.#rows.get(row.bindRow?.key) === row }
   rowAt(key) { return this.#rows.get(key) }
 
-  /** Makes the rows what the list shows. Returns whether there are new ones. */
-  draw() {
+  /** Makes the rows what the list shows. `scan` binds new ones. */
+  draw(scan) {
     const { keys } = this, why = this.model.info(this.field).readOnly, isLockDue = why !== this.#why
-    if (keys === this.#keys && !isLockDue && [...this.#gone].every(isHeld)) return false
+    if (keys === this.#keys && !isLockDue && [...this.#gone].every(isHeld)) return
     this.#keys = keys
     this.#why = why
     const wanted = new Set(keys)
     for (const [key, row] of this.#rows) if (!wanted.has(key)) this.#remove(key, row)
-    const added = keys.filter(key => !this.#rows.has(key))
-    for (const key of added) this.#add(key)
+    const added = keys.filter(key => !this.#rows.has(key)).map(key => this.#add(key))
     for (const row of this.#gone) if (wanted.has(row.bindRow.key)) this.#setGone(row, false)
     this.#arrange(keys.map(key => this.#rows.get(key)))
     if (isLockDue) this.#lock([...this.#rows.values()])
-    else if (why) this.#lock(added.map(key => this.#rows.get(key)))
+    else if (why) this.#lock(added)
+    if (added.length) scan(added)
     if (this.#rows.has(this.#wanted)) this.#rows.get(this.#wanted).querySelector('input, textarea, select')?.focus()
     this.#wanted = undefined
-    return added.length > 0
   }
 
   #add(key) {
@@ -62,6 +61,7 @@ class Rows {
     row.dataset.row = key
     row.bindRow = { field: `${this.field}@${key}`, key, isGone: false }
     this.#rows.set(key, row)
+    return row
   }
 
   /** A row in which somebody types stays until the focus leaves it: what is typed is not to go elsewhere. */
@@ -124,7 +124,7 @@ export function rows(binding) {
   if (row) return console.warn(`bind.js: data-each in a row: a list in an element is plain JSON`, element)
   const all = new Rows(binding)
   everywhere.add(all)
-  binding.draw = () => all.draw()
+  binding.draw = scan => all.draw(scan)
   model.touch(field)
   return () => all.end()
 }

@@ -135,9 +135,12 @@ function isNear(one, other) {
 
 // How it stands.
 
-/** What is the case with the value of an element: pending, refused and why, not to be written. */
-export function mark({ element, title, isControl, isDirty }, info) {
-  let { state = isDirty ? 'draft' : undefined, readOnly, reason } = info
+/** What is the case with the value of an element: pending, refused and why, not to be written. What was typed for
+ *  another member of an object does not concern it. */
+export function mark(binding, info) {
+  const { element, title, isControl, isDirty } = binding
+  const { part, model, field } = binding, isOfOther = (info.refusal?.part ?? part) !== part && !model.pending(field)
+  let { state = isDirty ? 'draft' : undefined, readOnly, reason } = isOfOther ? { readOnly: info.readOnly } : info
   if (isControl) reason ??= readOnly
   if (isControl && !element.bindGiven.includes('disabled')) element.disabled = !!readOnly
   if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return

@@ -28,15 +28,18 @@ export function plainKeys(array) {
   return keysOfPlain.get(array)
 }
 
+/** The name of a field for people: of an element as cues[id=7]. */
+export const titleOf = field => /.@/.test(field) ? field.replace(/@(.*)/s, '[id=$1]') : field
+
 /** Changes of a feed for people: an element as cues[id=7], without its place; the count of a list only by itself. */
-export function readable(changes) {
+export function readableChanges(changes) {
   const lists = new Set(changes.map(({ field }) => listOf(field)))
   return changes.filter(({ field }) => !lists.has(field)).map(change => {
     const { field, from, to } = change, list = listOf(field)
     if (isHead(to)) return { ...change, isKnown: false, to: `${to.$list} elements` }
     if (!list) return change
     const isMoved = stored(from) && stored(to) && from.at !== to.at && same(from.is, to.is)
-    return { ...change, field: `${list}[id=${field.slice(list.length + 1)}]`, from: from?.is,
+    return { ...change, field: titleOf(field), from: from?.is,
       // What was there is not written back as a field.
       isKnown: false, to: isMoved ? 'moved' : to?.is ?? to }
   })
