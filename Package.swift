@@ -199,7 +199,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BindPeerCommandTests",
-      dependencies: ["BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
+      dependencies: ["BindbusTesting", "BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
       exclude: ["QRVectors"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",

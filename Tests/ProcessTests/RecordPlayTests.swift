@@ -94,6 +94,54 @@ struct RecordPlayTests {
     }
   }
 
+  /// Records a model while its hub ends and another one begins with its store; the recorder is stopped meanwhile.
+  private func recordAcrossRestart(_ meanwhile: () throws -> Void) throws {
+    let store = ["--store", bench.folder.appendingPathComponent("store").path]
+    let first = try bench.startHub(store)
+    try bench.run("set", "robot/arm.torque:=1e400")
+    let recorder = try bench.start("record", "robot/arm", file)
+    #expect(waitForLine("torque"), "\(recorder.output)")
+    recorder.send(SIGSTOP)
+    first.send(SIGTERM)
+    #expect(first.end() == 0)
+    let second = try bench.startHub(store)
+    for speed in 1...5 { try bench.run("set", "robot/arm.speed=\(speed)", "--name", "panel") }
+    try meanwhile()
+    recorder.send(SIGCONT)
+    #expect(waitForLine("\"version\":6"), "\(lines())")
+    try bench.run("set", "robot/arm.speed=0.10")
+    #expect(waitForLine("\"version\":7"), "\(lines())")
+    recorder.send(SIGKILL)
+    _ = recorder.end()
+    withExtendedLifetime(second) {}
+  }
+
+  @Test("commits of a time in which the recorder heard no hub are read from the hub's history")
+  func fills() throws {
+    try recordAcrossRestart {}
+    #expect(lines().count { $0.contains("\"e\":\"commit\"") } == 6, "\(lines())")
+    #expect(lines().count { $0.contains("\"e\":\"state\"") } == 1, "\(lines())")
+    #expect(lines().count { $0.contains("panel") } == 5, "\(lines())")
+    let played = try play("--speed", "max", "--check")
+    #expect(played.code == 0, "\(played.output)")
+  }
+
+  @Test("commits whose values were removed from the history stay one state, which a check names")
+  func marks() throws {
+    try recordAcrossRestart {
+      let store = bench.folder.appendingPathComponent("store").path
+      let dropped = try RunningProcess(
+        Bench.program("bindhub"),
+        ["history", "drop", "robot/arm", "--field", "speed", "--yes", "--store", store])
+      #expect(dropped.end() == 0, "\(dropped.output)")
+    }
+    #expect(lines().count { $0.contains("\"e\":\"commit\"") } == 1, "\(lines())")
+    let played = try play("--speed", "max", "--check")
+    #expect(played.code == 1)
+    #expect(
+      played.output.contains("robot/arm: the commits after version 1, up to 6, are one state"), "\(played.output)")
+  }
+
   @Test("a file that is there, that is no history, and a peer that wrote nothing are refused with the cure")
   func refused() throws {
     let hub = try bench.startHub()

@@ -11,7 +11,8 @@ struct Record: AsyncParsableCommand {
     discussion: """
       Begins with what the models hold, and goes on with each commit: values byte for byte, writers, versions and \
       times. Each line is passed to the system before the next commit is read, so the file is complete up to the end \
-      of this program, whatever ends it. Where the hub had coalesced commits, the file says so.
+      of this program, whatever ends it. Commits that the hub had coalesced are read from its history; where it does \
+      not keep them any more, the file says so.
         bindpeer record robot/ run.history --for 10m
         bindpeer play run.history --speed 10
       """)
@@ -32,7 +33,7 @@ struct Record: AsyncParsableCommand {
     let output = try HistoryOutput(file)
     let peer = try await common.connect(patiently: true)
     let (ended, end) = AsyncStream<Void>.makeStream()
-    let recorder = Recorder { lines in
+    let recorder = Recorder(fillingGaps: common.timeout.duration) { lines in
       if !output.write(lines) { end.finish() }
     }
     recorder.begin(
@@ -53,6 +54,8 @@ struct Record: AsyncParsableCommand {
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(span.milliseconds))) { end.finish() }
     }
     for await _ in ended {}
+    if let failure = output.failure { throw failure }
+    await recorder.finish()
     if let failure = output.failure { throw failure }
     if case .stopped(let reason) = peer.status.phase { throw reason.failure }
     let (commits, models) = recorder.counts
