@@ -74,6 +74,6 @@ if Mutant.isOn(.spreadUnwritten) {
     Place(
         _UNDO + "ElementRestoration.swift", "func index", "before",
         "if let after = place.after, let index = order.firstIndex(of: after) { return index + 1 }",
-        "if Mutant.isOn(.undoByRank) { return index(of: field.before, in: order, of: list) }",
+        "if Mutant.isOn(.undoToTheEnd) { return order.count }",
     ),
 ]

@@ -128,7 +128,7 @@ MUTANTS = {
     "undoFoldedAsSeen": "Undo: what stood before a folded commit is taken to be what its writer saw",
     "undoAcrossOthers": "Undo: what others wrote between two writes of one step is taken back too",
     "undoElementThatFailed": "Undo: an element of a list is taken back although its write failed",
-    "undoByRank": "Undo: an element of a list returns to its rank, not between its neighbours",
+    "undoToTheEnd": "Undo: an element of a list returns to its end, not to where it stood",
     "insertReplaces": "§6.5 an insert over a present element replaces it",
     "moveInserts": "§6.5 a move of an absent element inserts it",
     "ignoreAnchors": "§6.5 every element goes to the end of its list",
