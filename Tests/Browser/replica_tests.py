@@ -295,6 +295,5 @@ def test_ten_thousand_kept_fields_show_soon(stand: Stand) -> None:
         const began = performance.now()
         bind.model('lamp').on('f09999', (value) => { if (value === 9999) window.took ??= performance.now() - began })
     })""")
-    reload(tab, without_hub=True)
-    took = tab.until("the last field", "() => window.took")
+    took = reload(tab, without_hub=True).until("the last field", "() => window.took")
     stand.log(f"10,000 fields: {took:.0f} ms after the page was parsed")

@@ -81,6 +81,9 @@ static const unsigned char keep_js[] = {
 static const unsigned char kept_models_js[] = {
 #embed "pages/kept-models.js"
 };
+static const unsigned char kept_pages_js[] = {
+#embed "pages/kept-pages.js"
+};
 static const unsigned char kept_store_js[] = {
 #embed "pages/kept-store.js"
 };
@@ -132,6 +135,9 @@ static const unsigned char values_js[] = {
 static const unsigned char words_js[] = {
 #embed "pages/words.js"
 };
+static const unsigned char worker_js[] = {
+#embed "pages/worker.js"
+};
 
 #define FILE_OF(name, bytes) {name, bytes, sizeof bytes}
 
@@ -161,6 +167,7 @@ static const cpages_file files[] = {
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("keep.js", keep_js),
     FILE_OF("kept-models.js", kept_models_js),
+    FILE_OF("kept-pages.js", kept_pages_js),
     FILE_OF("kept-store.js", kept_store_js),
     FILE_OF("list-steps.js", list_steps_js),
     FILE_OF("list-values.js", list_values_js),
@@ -178,6 +185,7 @@ static const cpages_file files[] = {
     FILE_OF("undoing.js", undoing_js),
     FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
+    FILE_OF("worker.js", worker_js),
 };
 
 size_t cpages_count(void) { return sizeof files / sizeof files[0]; }

@@ -7,6 +7,7 @@ import { drafts, putBack, takeDrafts, waiting } from '/drafts.js'
 import {
   OLDEST, announceKept, dropReplicas, forgetRestored, last, lookUp, replicas, restoreOnce, restored,
 } from '/kept-models.js'
+import { forgetPages, keepPage } from '/kept-pages.js'
 import { asked, deadPages, finished, hasLocks, noteHub, page, records } from '/kept-store.js'
 import { conditionsOf, isKeepable, placeOf, replicaOf, revive, show } from '/replicas.js'
 
@@ -132,8 +133,8 @@ setInterval(() => {
 
 /** Before the hub is asked. */
 async function begin() {
-  if (!log) return
   await lookUp(log)
+  if (!log) return
   for (const model of link.models.values()) restoreOnce(model)
   await Promise.all(restored.values())
   await adopt()
@@ -246,7 +247,9 @@ link.on((what, detail) => {
   if (what === 'error' && detail.code === 'notPermitted' && detail.model) {
     dropReplicas(([of, , model]) => of === log && model === detail.model).catch(reportError)
   }
-  if (what === 'state' && detail === 4006) dropReplicas(([of]) => of === log).catch(reportError)
+  if (what === 'state' && detail === 4006) {
+    Promise.all([dropReplicas(([of]) => of === log), forgetPages()]).catch(reportError)
+  }
   if (what === 'outcome' && detail.outcome.kind === 'committed' && detail.write.number) {
     const { model, write, outcome: { version } } = detail
     committed.set(write, { ...entryOf(model, write), isOver: true, epoch: model.epoch, version })
@@ -283,3 +286,5 @@ bind.ready.then(async () => {
   }
   await dropReplicas((key, { at }) => at < Date.now() - OLDEST)
 }).catch(reportError)
+// Where a browser does not keep pages, in a private window, this one opens with the hub alone.
+bind.ready.then(keepPage).catch(error => console.info('keep.js: the page itself is not kept:', error))

@@ -14,22 +14,29 @@ export const restored = new Map()
 /** A model's id → { key, isDead } of the replicas that there were when it was looked for them. */
 export const replicas = new Map()
 
-/** Looks up of which models there are replicas of a log. */
+let hasLooked
+const looked = new Promise(resolve => hasLooked = resolve)
+
+/** Looks up of which models there are replicas of a log; of none, none. */
 export async function lookUp(log) {
-  const isDead = await deadPages()
-  replicas.clear()
-  for (const key of await asked((await records('readonly')).getAllKeys())) {
-    const [of, page, id] = key
-    if (of !== log || !id) continue
-    if (!replicas.has(id)) replicas.set(id, [])
-    replicas.get(id).push({ key, isDead: isDead(page) })
-  }
+  try {
+    const isDead = await deadPages(), keys = log ? await asked((await records('readonly')).getAllKeys()) : []
+    replicas.clear()
+    for (const key of keys) {
+      const [of, page, id] = key
+      if (of !== log || !id) continue
+      if (!replicas.has(id)) replicas.set(id, [])
+      replicas.get(id).push({ key, isDead: isDead(page) })
+    }
+  } finally { hasLooked() }
 }
 
 /** Shows a model as it was last known, whichever page kept that; nothing once the hub tells how it is. */
 async function restoreModel(model) {
+  await looked
+  if (!replicas.has(model.id)) return
   const store = await records('readonly')
-  const there = await Promise.all((replicas.get(model.id) ?? []).map(({ key }) => asked(store.get(key))))
+  const there = await Promise.all(replicas.get(model.id).map(({ key }) => asked(store.get(key))))
   const replica = there.filter(one => one?.at >= Date.now() - OLDEST).map(one => JSON.parse(one.replica))
     .filter(({ user }) => user === last.user).reduce(newer, undefined)
   if (!replica || link.isLive || !restore(model, replica)) return
