@@ -189,7 +189,7 @@ def test_a_script_groups_writes_leaves_some_out_and_sees_the_status(stand: Stand
         steps.on((status) => seen.push(status.undoes.join()))
         const lamp = bind.model('lamp')
         steps.group(() => { lamp.set('level', 50); lamp.set('name', 'mine') })
-        steps.unrecorded(() => lamp.set('on', true))
+        lamp.change({ on: true }, { undoable: false })
     }""")
     tab.until("the commits", "() => !bind.model('lamp').writes.length && bind.model('lamp').get('on')")
     same(tab.eval("() => steps.status"), {"canUndo": True, "canRedo": False, "undoes": ["level", "name"], "redoes": []})
@@ -199,7 +199,7 @@ def test_a_script_groups_writes_leaves_some_out_and_sees_the_status(stand: Stand
     same(tab.eval("() => seen.join(';')"), ";level;level,name;")
     # What a write that is not recorded changed is named as this page's own.
     write(tab, "level", 60)
-    tab.eval("() => { steps.unrecorded(() => bind.model('lamp').set('level', 70)) }")
+    tab.eval("() => { bind.model('lamp').change({ level: 70 }, { undoable: false }) }")
     tab.until("the commit", "() => !bind.model('lamp').writes.length")
     same(tab.eval("() => steps.undo()")["reason"],
          "level was changed by this page, in a write that is not undoable, since")

@@ -41,7 +41,7 @@ var bind = globalThis.bind ??= (() => {
   const laidOver = (value, [verb, , operand]) => verb === 'set' || verb === 'delete' || value === undefined || !prose
     ? operand : verb === 'setIfAbsent' ? value : prose.merged(verb, value, operand)
 
-  const fieldsOf = write => write.operations.map(([, name]) => name)
+  const fieldsOf = write => write.operations.flatMap(([verb, name]) => verb === 'clear' ? write.cleared : name)
   const touches = (write, field) => fieldsOf(write).includes(field)
   const isPart = name => /.[@[]/.test(name)
   const isText = value => value === undefined || typeof value === 'string'
@@ -87,6 +87,7 @@ var bind = globalThis.bind ??= (() => {
       for (const write of this.writes) {
         if (write.isHidden) continue
         for (const operation of write.operations) {
+          if (operation[0] === 'clear') value = undefined
           if (operation[1] !== field) continue
           value = write.rules[field] === 'text' ? conflicts.rebased(this, write, operation, value)
             : laidOver(value, operation)
@@ -196,8 +197,8 @@ var bind = globalThis.bind ??= (() => {
 
     policy(field) { return this.describe(field)?.policy }
 
-    /** One commit; undefined deletes. Each field goes as its policy says. */
-    change(values) {
+    /** One commit; undefined deletes. Each field goes as its policy says. Options: those of `propose`. */
+    change(values, options) {
       const named = Object.fromEntries(this.named(Object.entries(values), 0))
       const { others = named, operations: steps = [], fault } = this.lists?.divide(named) ?? {}
       if (fault) return this.lists.refuse(fault, named)
@@ -207,7 +208,7 @@ var bind = globalThis.bind ??= (() => {
         if (policy === 'compareAndSet' || policy === 'text' && isText(value) && isText(shown)) rules[field] = policy
         return policy && prose.merging(policy, field, value, shown, this.undescribed(field)) || ['set', field, value]
       })
-      return this.propose([...operations, ...steps], [], rules)
+      return this.propose([...operations, ...steps], [], rules, options)
     }
 
     /** `insert(element, after)`, `move(id, after)` and `remove(id)` of a list's elements: lists.js. */
@@ -218,21 +219,23 @@ var bind = globalThis.bind ??= (() => {
 
     /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome.
      *  `rules`: how a set stands to what others write, by field: `text`, `compareAndSet`, or `restore` of an undo.
-     *  `finalize` brings that up to what is committed; false if the write cannot be sent now, or has ended. */
-    propose(operations, conditions = [], rules = {}, finalize) {
+     *  Options: `undoable`, whether undo records it; `finalize` brings one of undo up to what is committed, false if
+     *  it cannot be sent now, or has ended. */
+    propose(operations, conditions = [], rules = {}, { finalize, undoable = true } = {}) {
       operations = this.named(operations, 1)
       conditions = this.named(conditions, 0)
       const isPlain = !conditions.length && !finalize && operations.every(([verb]) => /^(set|replace)$/.test(verb))
       const write = { operations, conditions, rules, finalize, isPlain, number: 0, at: now(), hops: delivering }
       write.seen = []
-      this.steps?.record(write)
+      write.cleared = [...this.fields.keys()]
+      if (undoable) this.steps?.record(write)
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
       const replaced = this.writes.filter((earlier, index) => isPlain && index > last && !earlier.number
         && same(earlier.rules, rules) && fieldsOf(earlier).every(name => touches(write, name)
           && this.writes.findLast(other => touches(other, name)) === earlier))
       for (const earlier of replaced) this.end(earlier, { kind: 'superseded' })
-      for (const [, field] of operations) {
+      for (const field of fieldsOf(write)) {
         const { value, version = 0 } = this.fields.get(field) ?? {}, rule = rules[field]
         // It stands on what that stood on; a text, which was edited as it showed, on what is there now.
         const former = rule === 'compareAndSet' && replaced.find(earlier => touches(earlier, field))
@@ -340,7 +343,7 @@ var bind = globalThis.bind ??= (() => {
         const why = isRefused ? prose.reason(outcome, text, age, isSecret) : outcome.kind
         const told = isRefused && !write.finalize ? this.lists?.refused(write) ?? write.operations : []
         for (const [verb, field, value] of told) {
-          if (this.pending(field)) continue
+          if (verb === 'clear' || this.pending(field)) continue
           const reason = prose.reasonFor(isSecret ? undefined : value, outcome, why, text)
           this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
         }

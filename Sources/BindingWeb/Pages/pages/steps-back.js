@@ -31,7 +31,7 @@ export class Undoing extends Steps {
     this.taken = { step, stack }
     let write
     const outcome = await model.propose(operations, this.#conditions(step, rules), rules,
-      one => this.#finalize(write = one, step))
+      { finalize: one => this.#finalize(write = one, step) })
     if (/committed|unchanged|superseded/.test(outcome.kind)) return done
     const { kind, code, text, field, tag, name: writer, user, value } = outcome
     return failed(kind !== 'conflict' ? text ?? code ?? kind

@@ -14,7 +14,6 @@ export class Steps {
   undo = []                              // { fields, writes, writtenAt, group, edit, bytes }, the last one on top
   redo = []
   said = ''                              // why the last undo or redo did not take place, in words
-  isOff = false                          // what is written now is not recorded
   observers = new Set()
   notes = new Map()                      // write without its commit → { step, parts, source: { step, stack } }
   taken                                  // the step that the next write takes back, and its stack
@@ -44,7 +43,7 @@ export class Steps {
   // Recording: what this page writes, and what its commits replace.
 
   record(write) {
-    const model = this.model, source = this.taken, parts = !this.isOff && partsOf(write, model, !!source)
+    const model = this.model, source = this.taken, parts = partsOf(write, model, !!source)
     this.taken = undefined
     if (!parts) return
     let step

@@ -43,7 +43,7 @@ function restore(model, stack) {
 /**
  * Undo and redo of this page's writes to a model, by its id or as bind.model returns it: undo() and redo() promise what
  * became of it; status is { canUndo, canRedo, undoes, redoes }, the last two names of fields; on(call) calls back now
- * and at each change of it; group(body) makes one step of what `body` writes, unrecorded(body) none.
+ * and at each change of it; group(body) makes one step of what `body` writes.
  */
 export function undoing(of) {
   const model = typeof of === 'string' ? bind.model(of) : of, steps = recorded(model)
@@ -68,11 +68,6 @@ export function undoing(of) {
       return () => steps.observers.delete(tell)
     },
     group: body => steps.group(body),
-    unrecorded(body) {
-      const was = steps.isOff
-      steps.isOff = true
-      try { return body() } finally { steps.isOff = was }
-    },
   }
 }
 
