@@ -86,12 +86,15 @@ export function show(model, { operations, isOver, version, at }) {
   }
 }
 
+// How a set stands to what others write, as far as a page can tell it of a write that another one has made.
+const isRule = rule => rule === 'text' || rule === 'compareAndSet'
+
 /** Makes a kept write one of this page, as if it had been made here at its time. A promise of its outcome. */
 export function revive(model, { operations, conditions, rules = {}, seen, wasSent, at }) {
   const isText = operations.length === 1 && rules[operations[0][1]] === 'text'
   // What was sent may have been carried out: it goes again on condition of what its writer saw.
-  const outcome = !wasSent ? model.propose(operations, conditions, rules)
-    : isText ? model.propose(operations, [], rules) : model.propose(operations, conditionsOf(seen))
+  const outcome = wasSent && !isText ? model.propose(operations, conditionsOf(seen))
+    : model.propose(operations, wasSent ? [] : conditions, Object.values(rules).every(isRule) ? rules : {})
   Object.assign(model.writes.at(-1), { seen, at: at - performance.timeOrigin })
   return outcome
 }
