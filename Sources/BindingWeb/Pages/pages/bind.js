@@ -759,12 +759,11 @@ var bind = globalThis.bind ??= (() => {
     if (what === 'reason') element.role = 'status'
     if (what === 'each') import('/each.js').then(({ rows }) => {
       if (bindings.has(binding)) binding.stop = rows(binding)
-      model.touch(binding.field)
     })
     bindings.add(binding)
     if (isStep || what === 'plot') {
       import(isStep ? '/undoing.js' : '/plot.js').then(({ follow }) => {
-        if (bindings.has(binding)) binding.stop = follow(element, model, isStep ? what : field)
+        if (bindings.has(binding)) binding.stop = follow(element, model, isStep ? what : binding.field)
       })
     }
     dirty.add(binding)
@@ -791,9 +790,9 @@ var bind = globalThis.bind ??= (() => {
 
   function changed(model, fields) {
     for (const binding of bindings) {
+      if (binding.model !== model) continue
       const { field } = binding, home = model.lists?.home(field) ?? field
-      const concerns = name => name === home || name === '@description'
-      if (binding.model === model && fields.some(concerns)) dirty.add(binding)
+      if (fields.some(name => name === home || name === '@description')) dirty.add(binding)
     }
     paintLater()
   }
@@ -845,19 +844,8 @@ var bind = globalThis.bind ??= (() => {
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
-  function read(binding) {
-    const { element, type } = binding, rule = ruleOf(binding), old = valueOf(binding)
-    if (type === 'checkbox') return { value: element.checked }
-    if (type === 'radio' && !element.checked) return {}
-    if (type === 'select-multiple') return { value: [...element.selectedOptions].map(option => option.value) }
-    const { validity, value } = element
-    if (validity.badInput || !prose) return {}
-    const choice = rule.choices?.find(choice => text(choice) === value)
-    const result = choice !== undefined ? { value: choice } : value === '' && rule.default === null ? { value: null }
-      : prose.typed(value, /number|range/.test(type) ? 'number' : rule.type, old)
-    if ('value' in result && !validity.valid) return { problem: element.validationMessage }
-    return prose.checked(result, value, rule)
-  }
+  const read = binding => binding.type === 'checkbox' ? { value: binding.element.checked }
+    : looks?.read(binding, ruleOf(binding), valueOf(binding)) ?? {}
 
   /** What a browser says of JSON quotes it. */
   const refuse = ({ model, field, part, type }, words, isWhole) => {

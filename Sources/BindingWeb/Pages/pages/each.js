@@ -59,7 +59,7 @@ class Rows {
   #add(key) {
     const row = this.#template.content.firstElementChild.cloneNode(true)
     row.dataset.row = key
-    row.bindRow = { field: `${this.field}@${key}`, key, isGone: false }
+    row.bindRow = { field: `${this.field}@${key}`, key, isGone: false, title: row.title }
     this.#rows.set(key, row)
     return row
   }
@@ -76,7 +76,7 @@ class Rows {
     row.bindRow.isGone = isGone
     this.#gone[isGone ? 'add' : 'delete'](row)
     row.toggleAttribute('data-removed', isGone)
-    row.title = isGone ? 'removed by another writer' : ''
+    row.title = isGone ? 'removed by another writer' : row.bindRow.title
     for (const control of row.querySelectorAll('input, textarea')) {
       if (!control.bindGiven?.includes('readonly')) control.readOnly = isGone
     }

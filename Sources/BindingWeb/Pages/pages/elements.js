@@ -1,5 +1,6 @@
 /** What bind.js asks for beside values: attributes, reasons with what may be done, and what a page seems to mistype. */
 import { changes, moved } from './texts.js'
+import { checked, typed } from './values.js'
 import './undo.js'
 
 // Only what cannot run anything.
@@ -131,6 +132,22 @@ function isNear(one, other) {
     [before, row] = [row, next]
   }
   return row[other.length] <= Math.max(1, Math.floor(one.length / 3))
+}
+
+// What it says.
+
+/** What a control says, but for a checkbox: { value }, { problem }, or {} for what is half typed.
+ *  @param rule - of its field. @param old - what shows there */
+export function read({ element, type }, rule, old) {
+  if (type === 'radio' && !element.checked) return {}
+  if (type === 'select-multiple') return { value: [...element.selectedOptions].map(option => option.value) }
+  const { validity, value } = element
+  if (validity.badInput) return {}
+  const choice = rule.choices?.find(choice => bind.text(choice) === value)
+  const result = choice !== undefined ? { value: choice } : value === '' && rule.default === null ? { value: null }
+    : typed(value, /number|range/.test(type) ? 'number' : rule.type, old)
+  if ('value' in result && !validity.valid) return { problem: element.validationMessage }
+  return checked(result, value, rule)
 }
 
 // How it stands.
