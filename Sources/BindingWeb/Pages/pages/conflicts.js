@@ -21,7 +21,9 @@ function isUntouched(model, { field, isOwn, isUnset }, value) {
 export function isReady(model, write) {
   const { waitsFor } = write
   if (waitsFor?.epoch === model.epoch && waitsFor.version > model.version) return false
-  write.conditions = []
+  // An undo that outlived its page has none to finalize it: it keeps the conditions that it was made with.
+  const isKept = ([field]) => !write.finalize && write.rules[field] === 'restore'
+  write.conditions = write.conditions.filter(isKept)
   if (write.finalize?.(write) === false) return false
   for (const operation of write.operations) {
     const field = operation[1], rule = write.rules[field], seen = write.seen.find(seen => seen.field === field)
