@@ -23,6 +23,7 @@ export function partsOf({ operations, rules }, { fields, lists }, isRestoring) {
     if (lists?.has(field)) return
     if (verb === 'clear') {
       const present = [...fields].filter(([, { value }]) => value !== undefined)
+      if (present.some(([field]) => lists?.has(field))) return
       parts.push(...present.map(([field]) => ({ field, kind: 'set', left: {} })))
       continue
     }
