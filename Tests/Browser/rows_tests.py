@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cues import CARET, CUES, IDS, append, committed, cues, focus, names, opened, rows, settled
-from stand import Stand, Tab, same
+from stand import Stand, same
 
 
 def test_rows_are_elements_and_their_controls_write_members(stand: Stand) -> None:
@@ -262,11 +262,7 @@ def test_what_may_not_be_written_has_no_buttons(stand: Stand) -> None:
 
 
 def test_edits_of_rows_survive_a_reload(stand: Stand) -> None:
-    def keep(tab: Tab) -> None:
-        tab.eval("async () => { await import('/keep.js') }")
-
     tab = opened(stand)
-    keep(tab)
     tab.until("the store", "() => bind.isKept")
     tab.eval("() => bind.link().cut()")
     focus(tab, "Wind", 4, 4)
@@ -289,7 +285,6 @@ def test_edits_of_rows_survive_a_reload(stand: Stand) -> None:
     stand.set("show.cues:=" + json.dumps([CUES[2], CUES[1], CUES[0]]))
     tab.page.reload()
     tab.live()
-    keep(tab)
     committed(stand, "Dawn", "Windy", "Fog", "Rain")
     rows(tab, "Dawn", "Windy", "Fog", "Rain")
     tab.until("the draft", "() => document.querySelectorAll('#rows input[type=number]')[0].value === '60'")
