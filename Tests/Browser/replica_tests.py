@@ -217,8 +217,9 @@ def test_a_page_that_is_opened_again_and_again_shows_no_value_that_was_not_writt
 
 def test_secret_values_are_not_kept_and_return_with_the_hub(stand: Stand) -> None:
     stand.serve()
-    stand.describe("lamp", name={"type": "string", "secret": True}, count={"type": "integer"})
-    stand.set("lamp.name=swordfish", "lamp.count=1")
+    stand.describe("lamp", name={"type": "string", "secret": True}, count={"type": "integer"},
+                   keys={"policy": "list", "secret": True})
+    stand.set("lamp.name=swordfish", "lamp.count=1", 'lamp.keys=[{"id":1,"key":"swordfish"}]')
     tab = open_sheet(stand)
     shows(tab, name="swordfish")
     keeps(tab, "lamp", 2)

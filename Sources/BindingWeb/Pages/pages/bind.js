@@ -98,6 +98,9 @@ var bind = globalThis.bind ??= (() => {
 
     describe(field) { return this.get('@description')?.fields?.[this.stored(field)] }
 
+    /** Whether a value is not for screens; an element is as secret as its list. */
+    isSecret(field) { return !!this.describe(field.replace(/(?<=.)[@[].*/s, ''))?.secret }
+
     /** The stored name of a field, which the description may call otherwise, too (protocol.md, 8-6). */
     stored(field) {
       const names = this.fields.get('@description')?.value?.alias
@@ -339,7 +342,7 @@ var bind = globalThis.bind ??= (() => {
         write.isDecided = true
         write.resolve(outcome)
         const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
-        const isSecret = fieldsOf(write).some(field => this.describe(field)?.secret)
+        const isSecret = fieldsOf(write).some(field => this.isSecret(field))
         const why = isRefused ? prose.reason(outcome, text, age, isSecret) : outcome.kind
         const told = isRefused && !write.finalize ? this.lists?.refused(write) ?? write.operations : []
         for (const [verb, field, value] of told) {

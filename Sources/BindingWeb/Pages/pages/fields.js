@@ -127,7 +127,7 @@ export function shown(value, most = 60) {
 
 /** The same of a field's value, unless its description calls it secret: that is not for screens. */
 export const readable = (model, field, value, most) =>
-  value !== undefined && model?.describe(field)?.secret ? '(secret)' : shown(value, most)
+  value !== undefined && model?.isSecret(field) ? '(secret)' : shown(value, most)
 
 /** Marks a field that programs declare otherwise than the model's description, with what each of them says. */
 export function markOtherwise(mark, hub, model, field) {

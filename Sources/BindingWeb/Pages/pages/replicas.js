@@ -23,8 +23,8 @@ export const stampOf = ({ epoch, version }) => `${epoch}:${version}`
  * database can be read by everybody who uses the browser.
  */
 export function replicaOf(model) {
-  const { id, epoch, version, fields, writes, link } = model, described = model.get('@description')?.fields ?? {}
-  const rows = [...fields].filter(([name]) => !described[name]?.secret)
+  const { id, epoch, version, fields, writes, link } = model
+  const rows = [...fields].filter(([name]) => !model.isSecret(name))
   // What earlier pages wrote stays in it within an epoch.
   const before = model.keptOwn?.epoch === epoch ? model.keptOwn.own : {}
   let own = 0
