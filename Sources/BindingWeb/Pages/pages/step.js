@@ -18,12 +18,12 @@ export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other
  *  not depend on the one before. */
 export function partsOf({ operations, rules }, { fields, lists }, isRestoring) {
   const parts = []
+  // Elements of lists are not taken back here.
+  const isOfList = field => lists?.has(field)
   for (const [verb, field, value] of operations) {
-    // Elements of a list are not taken back here.
-    if (lists?.has(field)) return
+    if (verb === 'clear' ? [...fields.keys()].some(isOfList) : isOfList(field)) return
     if (verb === 'clear') {
       const present = [...fields].filter(([, { value }]) => value !== undefined)
-      if (present.some(([field]) => lists?.has(field))) return
       parts.push(...present.map(([field]) => ({ field, kind: 'set', left: {} })))
       continue
     }
