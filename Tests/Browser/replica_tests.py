@@ -215,6 +215,20 @@ def test_a_page_that_is_opened_again_and_again_shows_no_value_that_was_not_writt
         keeps(tab, "lamp", stand.get("lamp")["version"])
 
 
+def test_a_page_that_keeps_only_after_the_hub_has_come_keeps_too(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.on=true")
+    tab = stand.tab("/pages/named.html").live()
+    tab.shows("lamp", "on", True)
+    tab.eval("() => { import('/keep.js') }")
+    tab.until("the store", "() => bind.isKept")
+    keeps(tab, "lamp", 1)
+    tab.eval("() => bind.link().cut()")
+    tab.eval("() => { bind.model('lamp').set('on', false) }")
+    tab.until("the write in the store", f"async () => (await ({STORED})()).writes.length === 1")
+    same(tab.complaints, [])
+
+
 def test_secret_values_are_not_kept_and_return_with_the_hub(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", name={"type": "string", "secret": True}, count={"type": "integer"},

@@ -277,6 +277,9 @@ function welcome({ log: its, user }) {
   noteHub({ log, user })
 }
 
+// The hub may have come before this file.
+if (link.welcome) welcome(link.welcome)
+
 bind.ready.then(async () => {
   if (!replicas.size) await lookUp(log)
   // The page before this one may take a moment to end.
