@@ -3,6 +3,7 @@
  * once and none left out. Knows no document.
  */
 import { past, valueBefore } from '/past.js'
+import { listOf, titleOf } from '/list-values.js'
 
 // Commits that one page asks for, and that are kept beyond what a person has asked for; pages without a commit that are
 // read in a row, because the hub bounds what it looks through for one; milliseconds between two requests for what
@@ -28,6 +29,7 @@ export class Commits {
   reason = ''
   #model
   #query
+  #asks                                  // what the hub is asked: it does not know which elements a list had
   #changed
   #head                                  // up to this version all is in the list; nothing before the first answer
   #epoch
@@ -43,6 +45,7 @@ export class Commits {
   constructor(model, { fields = [], writers = [] }, changed) {
     this.#model = model
     this.#query = { fields, writers }
+    this.#asks = fields.some(field => model.lists?.isList(field)) ? { fields: [], writers } : this.#query
     this.#changed = changed
     this.#begin()
   }
@@ -80,15 +83,16 @@ export class Commits {
     this.isReading = true
     this.#changed()
     for (let pages = 0, found = 0; pages < MOST_EMPTY && !found && !this.isAll; pages++) {
-      const answer = await past(this.#model, { ...this.#query, through: this.#next, count: COUNT })
+      const answer = await past(this.#model, { ...this.#asks, through: this.#next, count: COUNT })
       if (turn !== this.#turn) return
       if (!this.#take(answer)) break
       if (this.#head === undefined) {
         this.#head = answer.head
         this.#epoch = this.#model.epoch
       }
-      found = answer.commits.length
-      this.list.push(...answer.commits.map(commit => this.#shaped(commit)))
+      const commits = answer.commits.flatMap(commit => this.#shaped(commit) ?? [])
+      found = commits.length
+      this.list.push(...commits)
       this.#next = answer.next
       this.isAll = answer.end === 'all'
     }
@@ -113,8 +117,10 @@ export class Commits {
     return false
   }
 
+  /** A commit of an answer, or nothing if nothing of it is wanted. */
   #shaped({ name: writer, tag, ...commit }) {
-    return { ...commit, writer, tag, own: tag === this.#model.link.tag }
+    const shaped = { ...commit, writer, tag, own: tag === this.#model.link.tag }
+    return this.#asks === this.#query ? shaped : this.#wanted(shaped)
   }
 
   // What arrives.
@@ -155,7 +161,8 @@ export class Commits {
   /** A commit as the hub would answer it, or nothing if it would not. */
   #wanted({ changes, before, hops, ...commit }) {
     const { fields, writers } = this.#query
-    const wanted = fields.length ? changes.filter(([field]) => fields.includes(field)) : changes
+    const wanted = fields.length
+      ? changes.filter(([field]) => fields.includes(field) || fields.includes(listOf(field))) : changes
     return !wanted.length && fields.length || writers.length && !isBy(commit, writers) ? undefined
       : { ...commit, changes: wanted }
   }
@@ -177,14 +184,14 @@ export class Commits {
     await wait(Math.max(0, this.#filledAt + PAUSE - performance.now()))
     if (turn !== this.#turn) return
     if (this.#model.version - this.#head > KEPT) return this.#begin()
-    const answer = await past(this.#model, { ...this.#query, after: this.#head, oldest: true })
+    const answer = await past(this.#model, { ...this.#asks, after: this.#head, oldest: true })
     if (turn !== this.#turn) return
     this.#isFilling = false
     this.#filledAt = performance.now()
     if (this.#take(answer)) {
       // Some of them are no longer kept: then the list begins anew.
       if (answer.horizon > this.#head + 1) return this.#begin()
-      this.#prepend(answer.commits.map(commit => this.#shaped(commit)))
+      this.#prepend(answer.commits.flatMap(commit => this.#shaped(commit) ?? []))
       this.#head = Math.max(this.#head, answer.end === 'more' ? answer.next : answer.head)
       this.#merge()
     }
@@ -218,19 +225,24 @@ export const horizonWords = (horizon, reason) => ({
  * @param only - these fields; without any: all that changed since.
  */
 export async function stepsTo(model, version, only = []) {
-  const changed = new Set(only)
-  for (let after = version, end = only.length ? 'all' : 'more'; end === 'more';) {
+  const isList = field => model.lists?.isList(field), lists = only.filter(isList)
+  const changed = new Set(only.filter(field => !isList(field)))
+  const isWanted = field => !only.length || lists.includes(listOf(field))
+  for (let after = version, end = only.length && !lists.length ? 'all' : 'more'; end === 'more';) {
     const answer = await past(model, { after, oldest: true })
     if (!['more', 'all'].includes(answer.end)) return problemWords(answer.end, model)
     if (answer.horizon > version + 1) return `The commits after version ${version} are no longer all kept.`
-    for (const [field] of answer.commits.flatMap(({ changes }) => changes)) if (field[0] !== '@') changed.add(field)
+    for (const [field] of answer.commits.flatMap(({ changes }) => changes)) {
+      // A list is what its elements are.
+      if (field[0] !== '@' && !isList(field) && isWanted(field)) changed.add(field)
+    }
     after = answer.next
     end = answer.end
   }
   const { epoch } = model, fields = []
   for (const field of changed) {
     const then = await valueBefore(model, field, version + 1)
-    if (!then) return `The value that ${field} had at version ${version} is no longer in the history.`
+    if (!then) return `The value that ${titleOf(field)} had at version ${version} is no longer in the history.`
     const { value, version: now = 0 } = model.fields.get(field) ?? {}
     if (!same(value, then.value)) fields.push({ field, from: then.value, to: value, version: now || model.version })
   }

@@ -4,6 +4,7 @@ import { make, readable } from '/fields.js'
 import { attribution } from '/words.js'
 import { Commits, horizonWords, problemWords, stepsTo } from '/dashboard-commits.js'
 import { Revert } from '/dashboard-revert.js'
+import { listOf, readablePast, titleOf } from '/list-values.js'
 
 // How much of a value is shown, in a row of several and alone; how many changes of a commit.
 const SHORT = 60, LONG = 200, MOST_CHANGES = 12
@@ -158,7 +159,7 @@ export class Past {
     element.replaceChildren(
       make('td', {}, make('time', { class: 'mono soft', datetime: date.toISOString(), title: date.toISOString() },
         whenWords(time))),
-      make('td', { class: 'mono changes' }, ...this.#changes(commit.changes)),
+      make('td', { class: 'mono changes' }, ...this.#changes(readablePast(commit.changes))),
       make('td', { class: 'number', title: isHere ? null : 'a version of an earlier epoch' }, address),
       make('td', { class: 'soft' }, own ? 'this page' : attribution(commit)),
       make('td', { class: 'more' }, ...row.isOver ? this.#revert.parts(row) : []))
@@ -168,9 +169,9 @@ export class Past {
     if (!changes.length) return ['nothing that is still there']
     const said = ([field, value, isRemoved], most) => isRemoved ? 'removed from the history'
       : value === undefined ? 'deleted' : readable(this.#model, field, value, most)
-    if (this.#field) return [said(changes[0], LONG)]
+    if (this.#field && changes.every(([field]) => field === this.#field)) return [said(changes[0], LONG)]
     const parts = changes.slice(0, MOST_CHANGES).flatMap(([field, value, isRemoved], index) =>
-      [index ? ', ' : '', make('b', {}, field), ` → ${said([field, value, isRemoved], SHORT)}`])
+      [index ? ', ' : '', make('b', {}, titleOf(field)), ` → ${said([field, value, isRemoved], SHORT)}`])
     return changes.length > MOST_CHANGES ? [...parts, `, ${changes.length - MOST_CHANGES} more`] : parts
   }
 }
@@ -225,7 +226,8 @@ export class PastPanel {
   #offer(list) {
     const select = this.#at('past-field'), options = select.options, model = this.#model
     const known = new Set([...options].map(({ value }) => value))
-    const fields = [...model.names(), ...list.flatMap(({ changes }) => changes.map(([field]) => field))]
+    const changed = list.flatMap(({ changes }) => changes.map(([field]) => listOf(field) ?? field))
+    const fields = [...model.names(), ...changed]
     if (!known.has('')) select.append(new Option('all fields', ''))
     for (const field of new Set(fields)) if (!known.has(field)) select.append(new Option(field, field))
     const writers = new Set([...model.fields.values(), ...list].flatMap(({ writer, user }) => [writer, user]))

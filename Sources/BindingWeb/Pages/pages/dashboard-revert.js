@@ -3,6 +3,7 @@
  * the way back.
  */
 import { make, readable } from '/fields.js'
+import { listOf, readablePast, titleOf } from '/list-values.js'
 
 const UNDO = 10_000                      // milliseconds
 const MOST_NAMED = 3
@@ -51,8 +52,10 @@ export class Revert {
   /** What is asked about stays what is done, whatever comes meanwhile. */
   #ask(row, { epoch, fields }) {
     const { id, element } = row, before = [...element.childNodes], model = this.#link.models.get(id)
-    const named = fields.slice(0, MOST_NAMED).map(({ field, from }) =>
-      from === undefined ? `delete ${field}` : `set ${field} back to ${readable(model, field, from, 40)}`)
+    const told = readablePast(fields.slice(0, MOST_NAMED).map(({ field, from }) => [field, from]))
+    const named = told.map(([field, from]) =>
+      from === undefined ? `delete ${titleOf(field)}`
+        : `set ${titleOf(field)} back to ${readable(model, field, from, 40)}`)
     const more = fields.length > MOST_NAMED ? `, and ${fields.length - MOST_NAMED} more` : ''
     const words = `${id}: ${named.join(', ')}${more}?`
     const yes = make('button', { type: 'button' }, 'Yes'), no = make('button', { type: 'button' }, 'No')
@@ -111,8 +114,16 @@ export class Revert {
 
   /** One commit, if nobody has written these fields since those versions. */
   #set(id, epoch, fields) {
-    return this.#link.model(id).propose(
-      fields.map(({ field, value }) => value === undefined ? ['delete', field] : ['set', field, value]),
-      fields.map(({ field, version }) => [field, epoch, version]))
+    const model = this.#link.model(id), lists = new Set(fields.map(({ field }) => listOf(field)).filter(Boolean))
+    const operations = fields.filter(({ field }) => !listOf(field)).map(({ field, value }) =>
+      value === undefined ? ['delete', field] : ['set', field, value])
+    for (const list of lists) {
+      const elements = fields.filter(({ field }) => listOf(field) === list).map(({ field, value }) => [field, value])
+      operations.push(...model.lists.back(list, elements))
+    }
+    // An element that stands where it stood, and is what it was, has another place only for the hub.
+    const written = new Set(operations.map(([, field]) => field))
+    const conditions = fields.flatMap(({ field, version }) => written.has(field) ? [[field, epoch, version]] : [])
+    return operations.length ? model.propose(operations, conditions) : Promise.resolve({ kind: 'unchanged' })
   }
 }

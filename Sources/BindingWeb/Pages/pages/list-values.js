@@ -15,7 +15,8 @@ export const listOf = field => field?.indexOf('@') > 0 ? field.slice(0, field.in
 const isHead = value => Number.isInteger(value?.$list) && Object.keys(value).length === 1
 
 /** The value of an element's field; undefined: it is no element, and every reader passes over it. */
-const stored = value => Number.isSafeInteger(value?.at) && value.at > 0 && value.is !== undefined ? value : undefined
+export const stored = value =>
+  Number.isSafeInteger(value?.at) && value.at > 0 && value.is !== undefined ? value : undefined
 
 /** The keys of a plain array's elements: their ids if each has one of its own, else their indices. */
 const keysOfPlain = new WeakMap()
@@ -43,6 +44,14 @@ export function readableChanges(changes) {
       // What was there is not written back as a field.
       isKnown: false, to: isMoved ? 'moved' : to?.is ?? to }
   })
+}
+
+/** Changes of an earlier commit for people, each [field, value, isRemoved]: of an element without its place, of a list
+ *  the number of elements only by itself. */
+export function readablePast(changes) {
+  const lists = new Set(changes.map(([field]) => listOf(field)))
+  return changes.filter(([field]) => !lists.has(field)).map(([field, value, isRemoved]) =>
+    [field, isHead(value) ? `${value.$list} elements` : listOf(field) ? stored(value)?.is ?? value : value, isRemoved])
 }
 
 /** Puts an element where the hub would (protocol.md, 6.5-3). */

@@ -3,7 +3,7 @@
  * plain array, elements are found in the same way, or by their index, and each write is one of the whole.
  */
 import { idOf, isId, ListError, stepsBetween } from './list-steps.js'
-import { listOf, ListValues, plainKeys, same, split } from './list-values.js'
+import { listOf, ListValues, plainKeys, same, split, stored } from './list-values.js'
 
 const PLACES = /^(insert|move|delete)$/
 const unchanged = () => Promise.resolve({ kind: 'unchanged' })
@@ -46,6 +46,17 @@ export class Lists extends ListValues {
     if (value === undefined) return [['delete', list]]
     const { ids, values } = this.shown(list)
     return stepsBetween(list, ids, values, value)
+  }
+
+  /** The operations after which a list is what it was: `values` has what the fields of elements had that were others
+   *  then, with their places; undefined where there was none. */
+  back(list, values) {
+    const all = new Map([...this.model.fields].map(([field, { value }]) => [field, value]))
+    for (const [field, value] of values) all.set(field, value)
+    const then = [...all]
+      .flatMap(([field, value]) => listOf(field) === list && stored(value) ? { field, ...value } : [])
+      .sort((one, other) => one.at - other.at || (one.field < other.field ? -1 : 1))
+    return this.#assigned(list, then.map(({ is }) => is))
   }
 
   /** The whole element is written; of a plain array, the whole array. */
