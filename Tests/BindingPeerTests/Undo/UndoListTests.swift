@@ -132,6 +132,20 @@ struct UndoListTests {
     }
   }
 
+  @Test("a step that ends where it began does not stand in the way of those before it")
+  func nothing() async {
+    await change { $0.append(Cue(9)) }
+    desks.left.undoing.group {
+      desks.left.cues.move(from: 4, to: 0)
+      desks.left.cues.move(from: 0, to: 4)
+    }
+    #expect(await eventually { desks.isSettled })
+    _ = await undo()
+    #expect(ids == [1, 2, 3, 4, 9])
+    #expect(await undo() == .done(fields: ["cues@9"], inexact: []))
+    #expect(ids == [1, 2, 3, 4])
+  }
+
   @Test("what was never sent is taken back and done again without a hub")
   func offline() async {
     for link in desks.links { link.cut() }

@@ -75,7 +75,7 @@ struct OutcomeOracle: Invariant, SimulationPart {
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
       if refusal.code == .notPermitted, context.rights?.users[peer.user].wasDenied[write.model] == true {
         counts[.refusedWithoutRight] += 1
-      } else if !write.mayBeRefused, !mayOwnerRefuse(refusal, in: write.model) {
+      } else if !write.mayBeRefused, !mayOwnerRefuse(refusal, in: write.model), !mayLackList(refusal) {
         throw Violation(.oneOutcome, "\(what) was refused: \(refusal)")
       }
     }
@@ -155,6 +155,11 @@ struct OutcomeOracle: Invariant, SimulationPart {
   /// Whether a write was refused as writes to a model with an owner may be.
   private func mayOwnerRefuse(_ refusal: Refusal, in model: Int) -> Bool {
     profile.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
+  }
+
+  /// Whether a list may not be described any more: an attacker wrote or forged its model's description.
+  private func mayLackList(_ refusal: Refusal) -> Bool {
+    profile.lists > 0 && refusal.code == .doesNotFit && !log.claims.attackers.isEmpty
   }
 
   private func checkNotCommitted(_ peer: Int, _ id: WriteID, _ write: SimulatedWrite) throws(Violation) {

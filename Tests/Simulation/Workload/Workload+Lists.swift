@@ -24,8 +24,7 @@ extension Workload {
       let record = peer.session.fieldRecord(modelNames[model], field)
       proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
     }
-    // A forged replica without a description may have deleted it.
-    try peer.write(proposal, to: model, mayBeRefused: profile.forgedOffers + profile.impostors > 0)
+    try peer.write(proposal, to: model)
   }
 
   private func listOperation(on id: String, isShown: Bool, of peer: SimulatedPeer) -> FieldOperation {

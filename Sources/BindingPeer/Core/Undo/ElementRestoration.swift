@@ -129,3 +129,14 @@ extension UndoField {
   /// Whether the field is an element of a list.
   var isElement: Bool { ListElements.parts(of: name) != nil }
 }
+
+extension FieldOperation {
+  /// Whether it changes which elements a list has, or their order.
+  var isPlacing: Bool {
+    switch verb {
+    case .insert, .move: true
+    case .delete: ListElements.parts(of: field) != nil
+    default: false
+    }
+  }
+}

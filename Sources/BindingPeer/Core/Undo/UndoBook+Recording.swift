@@ -133,11 +133,20 @@ extension UndoBook {
   }
 
   /// The commit of a write has been applied.
-  mutating func finish(_ write: WriteID) {
+  mutating func finish(_ write: WriteID, over replica: Replica) {
+    followUnwritten(write, over: replica)
     guard let note = removeNote(write) else { return }
     change(note.step) { $0.writes.removeAll { $0 == write } }
     removeIfEmpty(note.step)
     keepLimits()
+  }
+
+  /// What a write that takes a step back did not have to change was as before that step already.
+  private mutating func followUnwritten(_ write: WriteID, over replica: Replica) {
+    for field in notes[write]?.source?.step.fields ?? [] where field.kind == .set {
+      guard let at = field.at, UndoBook.isUnchanged(field, in: replica) else { continue }
+      follow(field, field.name, to: at, left: .init(replica.field(field.name)?.value))
+    }
   }
 
   /// A write has its outcome. Its commit may be in the replica already, folded with others.
@@ -148,7 +157,10 @@ extension UndoBook {
       notes[write]?.committed = UndoPoint(epoch: epoch, version: version)
       fold(into: replica)
     case .superseded: detach(write, isFailed: false)
-    case .unchanged, .refused, .conflict, .expired, .unknown: detach(write, isFailed: true)
+    case .unchanged:
+      followUnwritten(write, over: replica)
+      detach(write, isFailed: true)
+    case .refused, .conflict, .expired, .unknown: detach(write, isFailed: true)
     }
   }
 
@@ -183,7 +195,7 @@ extension UndoBook {
         continue
       }
       for part in note.parts { fold(part, of: note, at: point, replica.field(part.field), in: replica.epoch) }
-      finish(write)
+      finish(write, over: replica)
     }
   }
 
@@ -216,17 +228,6 @@ extension UndoBook {
       field.beforeAt = UndoPoint(epoch: point.epoch, version: version)
       field.isBeforeKnown = true
       step[question.field] = field
-    }
-  }
-}
-
-extension FieldOperation {
-  /// Whether it changes which elements a list has, or their order.
-  fileprivate var isPlacing: Bool {
-    switch verb {
-    case .insert, .move: true
-    case .delete: ListElements.parts(of: field) != nil
-    default: false
     }
   }
 }

@@ -69,6 +69,12 @@ extension UndoBook {
     return nil
   }
 
+  /// Whether a field is as its step left it.
+  static func isUnchanged(_ field: UndoField, in replica: Replica) -> Bool {
+    guard let at = field.at else { return false }
+    return field.isUnchanged(since: at, replica.field(field.name), in: replica.epoch)
+  }
+
   /// A new epoch has another value than the step left: somebody wrote it, or the step was lost.
   private static func lost(
     _ field: UndoField, _ present: Replica.Field?, _ isOwn: (Tag) -> Bool

@@ -149,7 +149,7 @@ extension ModelSync {
 
   /// A commit of this peer has been applied.
   mutating func finishCommit(_ number: ProposalNumber, of tag: Tag, _ context: SessionContext) {
-    if let write = recorded(number, of: tag, context) { undo?.finish(write) }
+    if let write = recorded(number, of: tag, context) { undo?.finish(write, over: replica) }
   }
 
   /// The recorded write that a proposal number stands for.

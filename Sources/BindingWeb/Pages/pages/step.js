@@ -103,7 +103,7 @@ export const unchangedSince = (model, { version, value } = {}) =>
 
 /** Whether a field is as a step left it. When a field without a value was deleted a snapshot does not say: the
  *  condition finds out. */
-const isUnchanged = ({ at, left }, { value, version = 0 } = {}, epoch) => at.epoch === epoch
+export const isUnchanged = ({ at, left }, { value, version = 0 } = {}, epoch) => at.epoch === epoch
   && (value === undefined ? same(left, {}) && version <= at.version : version === at.version)
 
 /** Why a step cannot be taken back, in words, as far as it is known here; undefined: nothing stands in the way.

@@ -3,7 +3,9 @@
  * commits replaced. bind.js tells of writes, commits, outcomes and catch-ups.
  */
 import { valueBefore } from './past.js'
-import { folded, isEmpty, isOver, joins, noteEdit, partsOf, replaced, same, sizeOf, unchangedSince } from './step.js'
+import {
+  folded, isEmpty, isOver, isUnchanged, joins, noteEdit, partsOf, replaced, same, sizeOf, unchangedSince,
+} from './step.js'
 
 // Of a model at most: steps, and their bytes.
 const MOST = 100, MOST_BYTES = 1_048_576
@@ -111,6 +113,7 @@ export class Steps {
   }
 
   #finish(write, step) {
+    this.#followUnwritten(this.notes.get(write))
     this.notes.delete(write)
     step.writes.delete(write)
     if (isEmpty(step)) this.remove(step)
@@ -125,7 +128,19 @@ export class Steps {
       note.committed = { epoch, version }
       // Not before what this message brings is applied.
       queueMicrotask(() => this.#fold())
-    } else this.#detach(write, note, kind !== 'superseded')
+    } else {
+      if (kind === 'unchanged') this.#followUnwritten(note)
+      this.#detach(write, note, kind !== 'superseded')
+    }
+  }
+
+  /** What a write that takes a step back did not have to change was as before that step already. */
+  #followUnwritten({ source }) {
+    for (const field of source?.step.fields.values() ?? []) {
+      const present = this.model.fields.get(field.name)
+      if (field.kind !== 'set' || !field.at || !isUnchanged(field, present, this.model.epoch)) continue
+      this.#follow(field, field.at, { value: present?.value })
+    }
   }
 
   /** The write takes no effect, or a later one has it too. */
