@@ -97,7 +97,8 @@ extension Session {
         models[at: index].forgetNumbers(&context, &effects)
       }
       // A decided write whose outcome is not recorded would be sent again by the next run, to a hub without its number.
-      releaseDeferredOutcomes()
+      effects.journal += context.outcomes.deferred.takeAll()
+      for index in models.indices { models[at: index].keeping.setLowestUnstored(nil) }
     }
     context.epoch = welcome.epoch
     numbering.hubNow = welcome.now

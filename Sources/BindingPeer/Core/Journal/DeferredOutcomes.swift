@@ -58,6 +58,13 @@ struct DeferredOutcomes: Sendable {
     for index in entries.indices where entries[index].stage == .waiting { entries[index].stage = .contained }
   }
 
+  /// All of them, to be recorded immediately: the hub does not know their numbers any more, and a later run would send
+  /// those writes again.
+  mutating func takeAll() -> [JournalEntry] {
+    defer { entries.removeAll() }
+    return entries.map { .decided($0.id, JournalEntry.Decided($0.outcome)) }
+  }
+
   /// What was taken last is stored, or could not be.
   /// - Returns: the models of the outcomes that are stored.
   mutating func finish(isStored: Bool) -> Swift.Set<String> {
