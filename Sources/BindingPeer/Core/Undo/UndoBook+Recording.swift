@@ -117,7 +117,7 @@ extension UndoBook {
 
   /// A write has taken a step back: what stood before that step stands again, now at `point`. Steps that left it may
   /// be taken back in their turn.
-  private mutating func follow(
+  mutating func follow(
     _ source: UndoField, _ name: String, to point: UndoPoint, left: UndoField.Left
   ) {
     guard let former = source.beforeAt, former.version > 0 else { return }
@@ -139,14 +139,6 @@ extension UndoBook {
     change(note.step) { $0.writes.removeAll { $0 == write } }
     removeIfEmpty(note.step)
     keepLimits()
-  }
-
-  /// What a write that takes a step back did not have to change was as before that step already.
-  private mutating func followUnwritten(_ write: WriteID, over replica: Replica) {
-    for field in notes[write]?.source?.step.fields ?? [] where field.kind == .set {
-      guard let at = field.at, UndoBook.isUnchanged(field, in: replica) else { continue }
-      follow(field, field.name, to: at, left: .init(replica.field(field.name)?.value))
-    }
   }
 
   /// A write has its outcome. Its commit may be in the replica already, folded with others.

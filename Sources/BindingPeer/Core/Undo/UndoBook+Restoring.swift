@@ -170,6 +170,29 @@ extension UndoBook {
     }
   }
 
+  // MARK: Without effect
+
+  /// What a write that takes a step back did not have to change was as before that step already.
+  mutating func followUnwritten(_ write: WriteID, over replica: Replica) {
+    followUnwritten(notes[write]?.source?.step.fields ?? [], over: replica)
+  }
+
+  private mutating func followUnwritten(_ fields: [UndoField], over replica: Replica) {
+    for field in fields where field.kind == .set {
+      guard let at = field.at, UndoBook.isUnchanged(field, in: replica) else { continue }
+      follow(field, field.name, to: at, left: .init(replica.field(field.name)?.value))
+    }
+  }
+
+  /// Drops a step whose fields are as they were before it, so that nothing has to be written.
+  /// - Returns: whether it is one.
+  mutating func dropIfVoid(_ step: UndoStep, over replica: Replica) -> Bool {
+    guard step.fields.allSatisfy({ UndoBook.isUnchanged($0, in: replica) }) else { return false }
+    followUnwritten(step.fields, over: replica)
+    remove(step.id)
+    return true
+  }
+
   /// A step that writes again what this peer wrote and withdrew before it was sent.
   /// - Parameters:
   ///   - shown: what each field shows with the write.

@@ -61,6 +61,8 @@ extension Session {
       return .failed(failure)
     }
     guard var restoration = models[at: index].restoration(of: step) else {
+      let replica = models[at: index].replica
+      if models[at: index].undo?.dropIfVoid(step, over: replica) == true { return .withdrawn(fields: step.names) }
       models[at: index].undo?.remove(step.id)
       return .failed(UndoFailure(field: step.names.first ?? "", cause: .lost))
     }
