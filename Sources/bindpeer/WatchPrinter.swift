@@ -162,7 +162,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
       line.print()
     } else {
       let described = described(model)
-      let words = commit.shownChanges.filter { !$0.field.hasPrefix("@") }.map { $0.words(in: described) }
+      let words = changes.shown.map { $0.words(in: described) }
       Terminal.print(
         "\(Terminal.clock(commit.time))  \(model)  \(commit.version)  \(words.joined(separator: "  "))        "
           + Terminal.dim(commit.writer.attribution))

@@ -71,7 +71,7 @@ struct History: AsyncParsableCommand {
         commit.address(present), PastTime.shown(commit.time), commit.writer.attribution,
         commit.changes.isEmpty
           ? "nothing that is still there"
-          : commit.shownChanges.map { $0.words(in: model.shownDescription) }.joined(separator: "  "),
+          : commit.changes.shown.map { $0.words(in: model.shownDescription) }.joined(separator: "  "),
       ])
     }
     lines.print(dim: [1, 2], right: [0])

@@ -24,11 +24,11 @@ struct PastFields {
   }
 }
 
-extension SharedModel.PastCommit {
-  /// Its changes for display: the number of elements says nothing beside the elements.
-  var shownChanges: [Change] {
-    let shown = changes.filter { $0.value.flatMap(ListElements.count(ofHead:)) == nil }
-    return shown.isEmpty ? changes : shown
+extension [SharedModel.PastCommit.Change] {
+  /// The changes for display: the number of elements says nothing beside the elements.
+  var shown: [Element] {
+    let shown = filter { $0.value.flatMap(ListElements.count(ofHead:)) == nil }
+    return shown.isEmpty ? self : shown
   }
 }
 

@@ -88,8 +88,8 @@ struct UndoDelayTests {
     #expect(bench.shown("level") == "0.7")
   }
 
-  /// Records a write whose commit arrives folded with another one, at version 8.
-  private func folded() throws -> (bench: PeerBench, asked: [PastQuestion]) {
+  /// Records a write whose commit arrives at this version in a delta from version 5: beyond 6, folded with others.
+  private func folded(at version: Version = 8) throws -> (bench: PeerBench, asked: [PastQuestion]) {
     var bench = PeerBench.recording()
     let drain = try bench.make(.set(["level": "0.9"]))
     bench.lose()
@@ -97,10 +97,11 @@ struct UndoDelayTests {
     let request = bench.welcome(knew: true).request
     let number = drain.numbers[0]
     let caught = bench.hub(
-      bench.assigned(request), bench.joined(request, version: 8, lastDecided: number, follows: .delta),
+      bench.assigned(request), bench.joined(request, version: version, lastDecided: number, follows: .delta),
       bench.chunk(
-        request, from: 5, version: 8,
-        [Entry(name: "level", value: "0.9", version: 8, origin: PeerBench.me, number: number)], lastDecided: number))
+        request, from: 5, version: version,
+        [Entry(name: "level", value: "0.9", version: version, origin: PeerBench.me, number: number)],
+        lastDecided: number))
     return (bench, caught.past)
   }
 
@@ -129,18 +130,8 @@ struct UndoDelayTests {
 
   @Test("a delta of one commit folds nothing: what stood before is known")
   func deltaOfOne() throws {
-    var bench = PeerBench.recording()
-    let drain = try bench.make(.set(["level": "0.9"]))
-    bench.lose()
-    bench.open()
-    let request = bench.welcome(knew: true).request
-    let number = drain.numbers[0]
-    let caught = bench.hub(
-      bench.assigned(request), bench.joined(request, version: 6, lastDecided: number, follows: .delta),
-      bench.chunk(
-        request, from: 5, version: 6,
-        [Entry(name: "level", value: "0.9", version: 6, origin: PeerBench.me, number: number)], lastDecided: number))
-    #expect(caught.past.isEmpty)
+    var (bench, asked) = try folded(at: 6)
+    #expect(asked.isEmpty)
     #expect(try bench.restored(0, after: 6) == "0.3 if [6]")
   }
 

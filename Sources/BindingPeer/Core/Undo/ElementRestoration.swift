@@ -16,15 +16,16 @@ struct ElementRestoration {
   /// - Parameter value: what each field has.
   mutating func operations(for fields: [UndoField], present value: (String) -> FieldValue?) -> [FieldOperation] {
     var rest = fields
+    var names = Set(fields.map(\.name))
     var operations: [FieldOperation] = []
     while !rest.isEmpty {
-      let names = Set(rest.map(\.name))
       let index = rest.firstIndex { field in
         guard let parts = ListElements.parts(of: field.name), let after = field.place?.after else { return true }
         return !names.contains(ListElements.field(of: after, in: String(parts.list)))
       }
       // Two steps in one may name each other.
       let field = rest.remove(at: index ?? 0)
+      names.remove(field.name)
       operations += self.operations(for: field, present: value(field.name), before: rest)
     }
     return operations

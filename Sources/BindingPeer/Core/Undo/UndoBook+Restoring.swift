@@ -56,9 +56,9 @@ extension UndoBook {
     for field in step.fields where field.kind != .text {
       if field.isLost { return lost(field, replica.field(field.name), isOwn) }
       // Before a hub was seen nothing can be compared.
-      guard field.kind == .set, let at = field.at, replica.epoch != 0, !isPending(field.name) else { continue }
-      let present = replica.field(field.name)
-      guard field.isUnchanged(since: at, present, in: replica.epoch) else {
+      guard field.kind == .set, field.at != nil, replica.epoch != 0, !isPending(field.name) else { continue }
+      guard field.isUnchanged(in: replica) else {
+        let present = replica.field(field.name)
         let origin = present?.origin ?? .none
         return UndoFailure(
           field: field.name,
@@ -67,12 +67,6 @@ extension UndoBook {
       guard field.isBeforeKnown else { return UndoFailure(field: field.name, cause: .unknownBefore) }
     }
     return nil
-  }
-
-  /// Whether a field is as its step left it.
-  static func isUnchanged(_ field: UndoField, in replica: Replica) -> Bool {
-    guard let at = field.at else { return false }
-    return field.isUnchanged(since: at, replica.field(field.name), in: replica.epoch)
   }
 
   /// A new epoch has another value than the step left: somebody wrote it, or the step was lost.
@@ -179,7 +173,7 @@ extension UndoBook {
 
   private mutating func followUnwritten(_ fields: [UndoField], over replica: Replica) {
     for field in fields where field.kind == .set {
-      guard let at = field.at, UndoBook.isUnchanged(field, in: replica) else { continue }
+      guard let at = field.at, field.isUnchanged(in: replica) else { continue }
       follow(field, field.name, to: at, left: .init(replica.field(field.name)?.value))
     }
   }
@@ -187,7 +181,7 @@ extension UndoBook {
   /// Drops a step whose fields are as they were before it, so that nothing has to be written.
   /// - Returns: whether it is one.
   mutating func dropIfVoid(_ step: UndoStep, over replica: Replica) -> Bool {
-    guard step.fields.allSatisfy({ UndoBook.isUnchanged($0, in: replica) }) else { return false }
+    guard step.fields.allSatisfy({ $0.isUnchanged(in: replica) }) else { return false }
     followUnwritten(step.fields, over: replica)
     remove(step.id)
     return true
@@ -216,8 +210,9 @@ extension UndoBook {
 
 extension UndoField {
   /// Whether the field is as the step left it.
-  fileprivate func isUnchanged(since at: UndoPoint, _ present: Replica.Field?, in epoch: Epoch) -> Bool {
-    guard at.epoch == epoch else { return false }
+  fileprivate func isUnchanged(in replica: Replica) -> Bool {
+    guard let at, at.epoch == replica.epoch else { return false }
+    let present = replica.field(name)
     guard let present, present.value != nil else {
       // A snapshot does not say when a field was deleted: the condition finds out.
       return left == .absent && (present?.version ?? 0) <= at.version

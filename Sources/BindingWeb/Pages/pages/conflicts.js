@@ -1,10 +1,8 @@
 /** How a write of this page stands to what others write meanwhile, as ConflictResolver decides it in Swift. */
-import { rebased as rebasedText } from './values.js'
+import { rebased as rebasedText, same } from './values.js'
 
 // Milliseconds after which an edit no longer overwrites what others wrote meanwhile.
-const OLD = 10_000
-
-const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other)
+export const OLD = 10_000
 
 /** A text that was written while others wrote, over what they made of it. */
 export function rebased(model, write, [, field, mine], value) {

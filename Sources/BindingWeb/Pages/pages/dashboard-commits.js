@@ -4,6 +4,7 @@
  */
 import { past, valueBefore } from '/past.js'
 import { listOf, titleOf } from '/list-values.js'
+import { same } from '/values.js'
 
 // Commits that one page asks for, and that are kept beyond what a person has asked for; pages without a commit that are
 // read in a row, because the hub bounds what it looks through for one; milliseconds between two requests for what
@@ -11,7 +12,6 @@ import { listOf, titleOf } from '/list-values.js'
 const COUNT = 100, KEPT = 1000, MOST_EMPTY = 20, PAUSE = 250
 
 const wait = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 
 /** Whether a writer is one of those, as the hub decides it: by name, by user, by tag, by name and the tag's begin. */
 const isBy = ({ writer, user, tag }, writers) => writers.some(one =>

@@ -3,6 +3,7 @@
  * browser: in IndexedDB, by the hub's log. A page has it with <script src="/keep.js" type="module"></script>; it is
  * about `bind.link()` alone.
  */
+import { OLD } from '/conflicts.js'
 import { drafts, putBack, takeDrafts, waiting } from '/drafts.js'
 import {
   OLDEST, announceKept, dropReplicas, forgetRestored, last, lookUp, replicas, restoreOnce, restored,
@@ -10,20 +11,19 @@ import {
 import { forgetPages, keepPage } from '/kept-pages.js'
 import { asked, deadPages, finished, hasLocks, noteHub, page, records } from '/kept-store.js'
 import { conditionsOf, isKeepable, placeOf, replicaOf, revive, show } from '/replicas.js'
+import { isSet, same } from '/values.js'
 
 export { waiting, whenWaiting } from '/drafts.js'
 export { whenKept } from '/kept-models.js'
 
-// Milliseconds: after which an edit no longer overwrites what others wrote meanwhile; between two looks at what there
-// is to keep, and how long of these replicas are written; how long the hub is not asked until what was kept is read.
-const OLD = 10_000, PAUSE = 250, BUSY = 12, LONGEST = 500
+// Milliseconds: between two looks at what there is to keep, and how long of these replicas are written; how long the
+// hub is not asked until what was kept is read.
+const PAUSE = 250, BUSY = 12, LONGEST = 500
 // A model is written again only when so many times what it took has passed.
 const REST = 20
 
 const link = bind.link()
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 const wait = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
-const isSet = ([verb]) => /^(set|replace)$/.test(verb)
 
 let { log } = last                       // whose writes and values are kept; without a hub, those of the last one
 let kept                                 // what is kept of this page; nothing before it has taken over what there was

@@ -1,9 +1,8 @@
 /** From one list to another, as ListDifference finds it in Swift: the least insertions, moves, removals and changes. */
+import { same } from './values.js'
 
 /** The most operations of one write; the hub's own limit may be lower. */
 const MOST = 1000
-
-const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other)
 
 /** The id of an element, as text: its member `id`, a text or a whole number; undefined: it has none. */
 export function idOf(element) {

@@ -1,7 +1,7 @@
 /** What the lists of a model show: each is one array, made of a field an element (protocol.md, section 6.5). */
 import { idOf, isId } from './list-steps.js'
+import { same } from './values.js'
 
-export const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other)
 const NONE = Object.freeze([])
 
 /** What `cues`, `cues@7`, `cues[id=7]` and `cues[id=7].name` are of: { list, id, part }. */

@@ -3,7 +3,8 @@
  * plain array, elements are found in the same way, or by their index, and each write is one of the whole.
  */
 import { idOf, isId, ListError, stepsBetween } from './list-steps.js'
-import { listOf, ListValues, plainKeys, same, split, stored } from './list-values.js'
+import { listOf, ListValues, plainKeys, split, stored } from './list-values.js'
+import { same } from './values.js'
 
 const PLACES = /^(insert|move|delete)$/
 const unchanged = () => Promise.resolve({ kind: 'unchanged' })

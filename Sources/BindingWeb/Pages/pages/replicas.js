@@ -5,18 +5,14 @@
  * A replica is one model at one version, with the own numbers that are in it: a write that is kept beside it lies over
  * it exactly if its number is not (docs/guide/pages.md, A start without a hub).
  */
+import { isSet } from '/values.js'
 
 // What is longer, in characters, is not kept.
 const LONGEST = 4_000_000
 
-const isSet = ([verb]) => /^(set|replace)$/.test(verb)
-
 /** Whether a model is worth keeping as it is: the hub's own and what is ephemeral are not. */
 export const isKeepable = ({ id, state, version, blocked }) =>
   id[0] !== '@' && state === 'current' && version > 0 && !blocked
-
-/** What to compare with what was kept: another one means that there is something new. */
-export const stampOf = ({ epoch, version }) => `${epoch}:${version}`
 
 /**
  * A model as text; nothing if it is too long. Values that its description calls secret are left out: a browser's

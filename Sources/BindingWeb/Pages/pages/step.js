@@ -5,14 +5,12 @@
  * step's last value was; `left` that value, in an object; `sum` what it added; of a text `before` and `after` without
  * and with the step's edits.
  */
-import { isNumber, merge, sum } from './values.js'
+import { isNumber, merge, same, sum } from './values.js'
 import { attribution } from './words.js'
 
 // A write joins the last step of the same fields within so many milliseconds. Each field comes back on a condition, of
 // which a proposal has so many.
 const JOINS = 1000, MOST_FIELDS = 255
-
-export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 
 /** What a write does to each field; undefined if it cannot be undone. `left`: the value that it leaves, where that does
  *  not depend on the one before. */

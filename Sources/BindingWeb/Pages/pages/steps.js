@@ -4,8 +4,9 @@
  */
 import { valueBefore } from './past.js'
 import {
-  folded, isEmpty, isOver, isUnchanged, joins, noteEdit, partsOf, replaced, same, sizeOf, unchangedSince,
+  folded, isEmpty, isOver, isUnchanged, joins, noteEdit, partsOf, replaced, sizeOf, unchangedSince,
 } from './step.js'
+import { same } from './values.js'
 
 // Of a model at most: steps, and their bytes.
 const MOST = 100, MOST_BYTES = 1_048_576

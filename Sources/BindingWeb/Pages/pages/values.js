@@ -17,7 +17,10 @@ export function sum(one, other, sign = 1) {
   return isDouble ? Number(total) : { $int: `${total}` }
 }
 
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
+export const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other)
+
+/** Whether an operation leaves what it says, whatever was there: sent twice it is as good as once. */
+export const isSet = ([verb]) => /^(set|replace)$/.test(verb)
 
 /** What is in a list, and neither known nor earlier in it. */
 export const newIn = (list, known) =>
@@ -181,9 +184,9 @@ export function forgetNumbers(model) {
  *  @param wasAsked - the hub has said so of this very write; else it has forgotten all */
 export function again(write, { fields, epoch, version, writes }, wasAsked) {
   const { operations, rules, seen, isHidden } = write
-  const isSet = operations.every(([verb]) => /^(set|replace)$/.test(verb))
+  const areSets = operations.every(isSet)
   const isDefault = operations.every(([verb]) => verb === 'setIfAbsent')
-  if (wasAsked ? !isSet || Object.keys(rules).length : isHidden || !isDefault && !isSet) return false
+  if (wasAsked ? !areSets || Object.keys(rules).length : isHidden || !isDefault && !areSets) return false
   if (operations.length > 255 && !isDefault) return false
   const names = other => other.operations.flatMap(([, field]) => field ?? [...fields.keys()])
   const conditions = isDefault ? [] : seen.map(({ field, value, version: then, epoch: its }) => {
