@@ -79,7 +79,7 @@ package struct DescribedField: Sendable {
   /// Whether this version does not know the member.
   private func isUnknown(_ name: String) -> Bool {
     !Self.shownMembers.contains(name) && !Self.widened.contains(name) && !Self.releaseMembers.contains(name)
-      && !["type", "ephemeral", "unit", "policy", "pattern", "expires"].contains(name)
+      && !["type", "ephemeral", "unit", "policy", "pattern", "expires", "formerly"].contains(name)
   }
 
   /// Widens the rule until it allows what the declaration allows.
@@ -155,6 +155,8 @@ package struct DescribedField: Sendable {
 
   /// In which way a declaration differs from this field for good; nil: in none.
   package func difference(of declared: DescribedField, named field: String) -> RuleDifference? {
+    // The declaration reads these values by a mapping.
+    if declared.form.isMapped(from: form) { return nil }
     let names = mismatches(of: declared)
     let isRule = allowsLess(than: declared)
     guard isRule || !names.isEmpty else { return nil }

@@ -40,7 +40,7 @@ package struct DescribedModel: Sendable {
   private var members: ObjectText
   private var fields: ObjectText
   private var release: Int
-  private var readFields: [String: DescribedField] = [:]
+  private(set) var readFields: [String: DescribedField] = [:]
   private(set) var aliasConflict: String?
 
   /// nil unless the text, and its `fields`, are objects.

@@ -237,8 +237,11 @@ extension JSON {
     }
   }
 
-  /// Checks the releases of a described field.
+  /// Checks the releases of a described field, and its former form.
   fileprivate static func checkReleases(of field: JSON, at path: String) throws(DescriptionError) {
+    if let json = field["formerly"], FieldForm(json) == nil {
+      throw DescriptionError("\(path).formerly", "is \(json.short), not an object with a type and perhaps a unit")
+    }
     try checkRelease(field["release"], at: "\(path).release")
     guard let releases = field["releases"] else { return }
     guard case .object(let members) = releases else {
