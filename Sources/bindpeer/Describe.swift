@@ -69,6 +69,7 @@ struct Describe: AsyncParsableCommand {
     if !field.choices.isEmpty { parts.append("one of " + field.choices.map(\.text).joined(separator: ", ")) }
     if let length = field.maximumLength { parts.append("at most \(length) characters") }
     if let unit = field.unit { parts.append("in \(unit)") }
+    if let formerly = field.formerly { parts.append("formerly \(formerly.words)") }
     if let value = field.defaultValue { parts.append("default \(field.isSecret ? "hidden" : value.text)") }
     parts += shown(field)
     if !aliases.isEmpty { parts.append("also called \(aliases.joined(separator: ", "))") }

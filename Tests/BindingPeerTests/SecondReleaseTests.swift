@@ -167,6 +167,7 @@ struct SecondReleaseTests {
     #expect(try await second.$level.write(2).committed > 0)
     let first = try await peers.share(First.self, by: peers.left)
     #expect(await eventually { first.brightness == 2 && first.shared?.modelDescription.release == 2 })
+    #expect(await eventually { peers.left.unconfirmed == 0 })
     let error = #expect(throws: SharedModel.MisfitsError.self) { try first.replaceDescription() }
     #expect(error?.values.first?.address == "lamp.brightness")
     #expect(error?.description.contains("lamp.brightness: 2 is not in 0...1") == true, "\(error?.description ?? "")")

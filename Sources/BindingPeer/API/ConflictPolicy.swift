@@ -117,17 +117,35 @@ struct WritePolicy: Sendable {
 struct Assignment: Sendable {
   var operation: FieldOperation
   var policy: WritePolicy?
+  /// For which form the value was made, if the field's type was changed.
+  var forms: [MetadataEntry] = []
+
+  var proposal: Proposal { Proposal(operations: [operation], metadata: forms) }
 
   var policies: [String: WritePolicy] { policy.map { [operation.field: $0] } ?? [:] }
 }
 
 extension FieldCell {
   /// What an assignment of this value becomes by the field's policy, checked against the declaration, and the value
-  /// that then shows.
+  /// that then shows. nil: what is stored already means this value.
   func assignment(
     of value: Value, name: String
+  ) throws(FieldError) -> (assignment: Assignment, shows: Value)? {
+    let present = present
+    var set = try operation(.set, value, name: name, present.reading)
+    guard stored != nil else { return try assignment(set, of: value, present) }
+    guard let mapped = set.value, !isStored(value, as: mapped, present) else { return nil }
+    set.value = mapped
+    // It shows as it is stored.
+    var (assignment, shows) = try assignment(set, of: decode(mapped, present.reading) ?? value, present)
+    assignment.forms = condition(name, present.reading)
+    return (assignment, shows)
+  }
+
+  private func assignment(
+    _ set: FieldOperation, of value: Value, _ present: (reading: FieldReading, raw: FieldValue?)
   ) throws(FieldError) -> (assignment: Assignment, shows: Value) {
-    let set = try operation(.set, value, name: name)
+    let name = set.field
     switch policy.strategy {
     // A list is written by `FieldCell.writeList`.
     case .set(nil), .list:
@@ -135,7 +153,7 @@ extension FieldCell {
       return (Assignment(operation: set, policy: policy), value)
     case .set(.some(let rule)):
       if rule == .text { try checkReadable(in: sharedModel, name) }
-      let ruled = RuledWrite(rule, base: try codec.encode(shownValue))
+      let ruled = RuledWrite(rule, base: try base(present.reading, present.raw))
       return (Assignment(operation: set, policy: WritePolicy(ruled: ruled)), value)
     case .operation(let verb, let become):
       try checkReadable(in: sharedModel, name)
@@ -143,19 +161,20 @@ extension FieldCell {
       return (Assignment(operation: FieldOperation(verb, name, try codec.encode(operand))), shows)
     case .merge(let solve):
       try checkReadable(in: sharedModel, name)
-      let ruled = RuledWrite(.asked, base: try codec.encode(shownValue))
-      let policy = WritePolicy(ruled: ruled) { [weak self] in self?.solve($0, solve) }
+      let ruled = RuledWrite(.asked, base: try base(present.reading, present.raw))
+      let policy = WritePolicy(ruled: ruled) { [weak self] in self?.solve($0, present.reading, solve) }
       return (Assignment(operation: set, policy: policy), value)
     }
   }
 
   private func solve(
-    _ question: MergeQuestion, _ solve: (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
+    _ question: MergeQuestion, _ reading: FieldReading,
+    _ solve: (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
   ) -> FieldValue? {
-    func decoded(_ value: FieldValue?) -> Value { value.flatMap(codec.decode) ?? declared }
+    func decoded(_ value: FieldValue?) -> Value { value.flatMap { decode($0, reading) } ?? declared }
     guard let value = try? solve(decoded(question.base), decoded(question.mine), decoded(question.theirs)) else {
       return nil
     }
-    return try? operation(.set, value, name: question.field).value
+    return try? encoded(value, name: question.field, reading)
   }
 }

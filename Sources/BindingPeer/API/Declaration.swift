@@ -10,6 +10,8 @@ struct Declaration: Sendable {
   let lists: [(name: String, elements: [FieldOperation])]
   /// The fields' names, in declared order.
   let order: [String]
+  /// The forms of fields whose type is another one than in an earlier release.
+  let forms: [String: DescribedForm]
 
   init(_ cells: [(name: String, cell: any AnyFieldCell)], release: Int, aliases: [String: String]) {
     var described = ModelDescription()
@@ -28,6 +30,7 @@ struct Declaration: Sendable {
     self.defaults = defaults
     lists = cells.map { ($0.name, $0.cell.defaultElements(in: $0.name)) }.filter { !$0.1.isEmpty }
     order = cells.map(\.name)
+    forms = described.fields.compactMapValues { $0.formerly == nil ? nil : $0.form }
     for (name, cell) in cells {
       let text = described.fields[name].map { FieldValue(json: $0.json) }
       cell.declare(text.flatMap { DescribedField($0, release: described.release) })

@@ -38,6 +38,8 @@ public struct FieldDescription: Sendable, Equatable {
   public var isReadOnly = false
   /// For forms and terminals: the value is hidden on screens. This is no right: every reader gets the value.
   public var isSecret = false
+  /// The form from which a program has mapped the values (`Field.StoredForm`); nil: they were not mapped.
+  package var formerly: FieldForm?
   var others: [JSON.Member] = []
 
   /// Creates a description; the defaults allow any value.
@@ -53,6 +55,9 @@ public struct FieldDescription: Sendable, Equatable {
     self.unit = unit
     self.defaultValue = defaultValue
   }
+
+  /// The form of the values.
+  var form: DescribedForm { DescribedForm(FieldForm(type: type, unit: unit), from: formerly) }
 
   /// The values that the field takes.
   var rule: FieldRule {
@@ -163,6 +168,7 @@ extension FieldDescription {
       case ("step", let value): step = value
       case ("readOnly", .bool(let flag)): isReadOnly = flag
       case ("secret", .bool(let flag)): isSecret = flag
+      case ("formerly", let value) where FieldForm(value) != nil: formerly = FieldForm(value)
       default: others.append(member)
       }
     }
@@ -186,6 +192,7 @@ extension FieldDescription {
     if let step { members.append(.init("step", step)) }
     if isReadOnly { members.append(.init("readOnly", .bool(true))) }
     if isSecret { members.append(.init("secret", .bool(true))) }
+    if let formerly { members.append(.init("formerly", formerly.json)) }
     return .object(members + others)
   }
 }

@@ -42,7 +42,7 @@ extension SharedField {
   @discardableResult
   public func renew() throws -> PendingWrite {
     let (model, name) = try cell.attached()
-    return try model.renew(name, otherwise: try cell.codec.encode(cell.shownValue))
+    return try model.renew(name, otherwise: try cell.encoded(cell.shownValue, name: name, cell.present.reading))
   }
 }
 

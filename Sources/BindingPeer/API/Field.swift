@@ -65,17 +65,19 @@ extension Field where Value: FieldCodable {
   ///   - secret: whether the value is hidden on screens. It is no right: every reader gets the value.
   ///   - was: the name under which the field is stored, if it was renamed. Programs of both releases then share one
   ///     field. The stored name never changes, so a field that is renamed twice names the first name here.
+  ///   - stored: the type in which earlier releases store the field, if it was another one (`StoredForm`).
   ///   - policy: what becomes of the field when two peers write it concurrently.
   public init(
     wrappedValue: Value, _ name: String? = nil, expires: Duration? = nil, unit: String? = nil, choices: [Value] = [],
     title: String? = nil, help: String? = nil, group: String? = nil, widget: String? = nil, step: Double? = nil,
-    readOnly: Bool = false, secret: Bool = false, was: String? = nil, policy: ConflictPolicy<Value> = .lastWrite
+    readOnly: Bool = false, secret: Bool = false, was: String? = nil, stored: StoredForm? = nil,
+    policy: ConflictPolicy<Value> = .lastWrite
   ) {
     let description = FieldDescription(
       type: Value.fieldType, choices: choices.isEmpty ? Value.fieldChoices : choices.map(\.fieldJSON), unit: unit,
       defaultValue: wrappedValue.fieldJSON)
     self.init(
-      declared: wrappedValue, name: name, was: was, codec: .direct,
+      declared: wrappedValue, name: name, was: was, stored: stored, codec: .direct,
       description: description.shown(
         title: title, help: help, group: group, widget: widget, step: step, readOnly: readOnly, secret: secret
       ).expiring(after: expires, policy.name),
@@ -95,17 +97,18 @@ extension Field where Value: FieldCodable {
   ///   - readOnly: whether forms show no control; it is no right.
   ///   - secret: whether the value is hidden on screens; it is no right.
   ///   - was: the name under which the field is stored, if it was renamed.
+  ///   - stored: the type in which earlier releases store the field, if it was another one.
   ///   - policy: what becomes of the field when two peers write it concurrently.
   public init(
     wrappedValue: Value, _ name: String? = nil, maximumLength: Int, title: String? = nil, help: String? = nil,
     group: String? = nil, widget: String? = nil, readOnly: Bool = false, secret: Bool = false, was: String? = nil,
-    policy: ConflictPolicy<Value> = .lastWrite
+    stored: StoredForm? = nil, policy: ConflictPolicy<Value> = .lastWrite
   )
   where Value == String {
     let description = FieldDescription(
       type: .string, maximumLength: maximumLength, defaultValue: wrappedValue.fieldJSON)
     self.init(
-      declared: wrappedValue, name: name, was: was, codec: .direct,
+      declared: wrappedValue, name: name, was: was, stored: stored, codec: .direct,
       description: description.shown(
         title: title, help: help, group: group, widget: widget, step: nil, readOnly: readOnly, secret: secret),
       policy: policy)
@@ -132,17 +135,18 @@ extension Field where Value: FieldCodable & Comparable {
   ///   - readOnly: whether forms show no control; it is no right.
   ///   - secret: whether the value is hidden on screens; it is no right.
   ///   - was: the name under which the field is stored, if it was renamed.
+  ///   - stored: the type in which earlier releases store the field, if it was another one.
   ///   - policy: what becomes of the field when two peers write it concurrently.
   public init(
     wrappedValue: Value, _ range: ClosedRange<Value>, expires: Duration? = nil, name: String? = nil,
     unit: String? = nil, title: String? = nil, help: String? = nil, group: String? = nil, widget: String? = nil,
     step: Double? = nil, readOnly: Bool = false, secret: Bool = false, was: String? = nil,
-    policy: ConflictPolicy<Value> = .lastWrite
+    stored: StoredForm? = nil, policy: ConflictPolicy<Value> = .lastWrite
   ) {
     precondition(range.contains(wrappedValue), "a field's default must lie in its range")
     let description = FieldDescription(of: wrappedValue, in: range, unit: unit)
     self.init(
-      declared: wrappedValue, name: name, was: was, codec: .direct,
+      declared: wrappedValue, name: name, was: was, stored: stored, codec: .direct,
       description: description.shown(
         title: title, help: help, group: group, widget: widget, step: step, readOnly: readOnly, secret: secret
       ).expiring(after: expires, policy.name),
@@ -157,12 +161,12 @@ extension Field {
     wrappedValue: Value, _ range: ClosedRange<Bound>, expires: Duration? = nil, name: String? = nil,
     unit: String? = nil, title: String? = nil, help: String? = nil, group: String? = nil, widget: String? = nil,
     step: Double? = nil, readOnly: Bool = false, secret: Bool = false, was: String? = nil,
-    policy: ConflictPolicy<Value> = .lastWrite
+    stored: StoredForm? = nil, policy: ConflictPolicy<Value> = .lastWrite
   ) where Value == Bound? {
     precondition(wrappedValue.map(range.contains) ?? true, "a field's default must lie in its range")
     let description = FieldDescription(of: wrappedValue, in: range, unit: unit)
     self.init(
-      declared: wrappedValue, name: name, was: was, codec: .direct,
+      declared: wrappedValue, name: name, was: was, stored: stored, codec: .direct,
       description: description.shown(
         title: title, help: help, group: group, widget: widget, step: step, readOnly: readOnly, secret: secret
       ).expiring(after: expires, policy.name),
@@ -188,15 +192,14 @@ extension Field where Value: Codable {
   public init(
     wrappedValue: Value, _ name: String? = nil, expires: Duration? = nil, title: String? = nil, help: String? = nil,
     group: String? = nil, widget: String? = nil, readOnly: Bool = false, secret: Bool = false, was: String? = nil,
-    policy: ConflictPolicy<Value> = .lastWrite
+    stored: StoredForm? = nil, policy: ConflictPolicy<Value> = .lastWrite
   ) {
     let codec = FieldCodec<Value>.codable
-    let choices = ListedCases.of(Value.self) { (try? codec.encode($0))?.jsonIfValid }
-    let type = [FieldType.string, .integer].first { type in !choices.isEmpty && choices.allSatisfy(type.admits) }
+    let (type, choices) = codec.described(Value.self)
     let description = FieldDescription(
-      type: type ?? codec.type, choices: choices, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid)
+      type: type, choices: choices, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid)
     self.init(
-      declared: wrappedValue, name: name, was: was, codec: codec,
+      declared: wrappedValue, name: name, was: was, stored: stored, codec: codec,
       description: description.shown(
         title: title, help: help, group: group, widget: widget, step: nil, readOnly: readOnly, secret: secret
       ).expiring(after: expires, policy.name),
@@ -216,11 +219,11 @@ extension Field {
   }
 
   private init(
-    declared: Value, name: String?, was: String?, codec: FieldCodec<Value>, description: FieldDescription,
-    policy: ConflictPolicy<Value>
+    declared: Value, name: String?, was: String?, stored: StoredForm? = nil, codec: FieldCodec<Value>,
+    description: FieldDescription, policy: ConflictPolicy<Value>
   ) {
     cell = FieldCell(
-      declared: declared, name: name, was: was, codec: codec, description: description, policy: policy)
+      declared: declared, name: name, was: was, stored: stored, codec: codec, description: description, policy: policy)
   }
 }
 

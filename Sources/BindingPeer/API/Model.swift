@@ -55,6 +55,7 @@ extension Model {
     let draft = ChangeDraft(of: shared)
     try draft.run { () throws in try body(self) }
     let finished = try draft.finished()
+    if let unchanged = finished.unchanged(shared.version.version) { return unchanged }
     return try shared.write(finished.proposal, policies: finished.policies, recording: recording) {
       finished.accept($0)
     }

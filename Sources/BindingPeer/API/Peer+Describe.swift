@@ -50,7 +50,7 @@ extension Declaration {
     let describe = FieldOperation(.describe, Names.description, fitting.text)
     // One proposal for a model that is new; a long description goes alone.
     let isShort = fitting.text.bytes.count <= Declaration.longest
-    let weak = isShort ? missing(in: model, under: merge.merged) : []
+    let weak = isShort ? missing(in: model, under: merge.merged).filter { forms[$0.field] == nil } : []
     guard let write = try? model.write(Proposal(operations: [describe] + weak)) else { return nil }
     return Proposed(write: write, alone: weak.isEmpty ? nil : describe)
   }
@@ -61,8 +61,7 @@ extension Declaration {
     } else if !mayMerge(model), present(in: model) == nil, model.mayWrite(Names.description) {
       await describeFirst(model)
     }
-    let missing = missing(in: model)
-    if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
+    writeDefaults(to: model)
     for (name, elements) in lists { propose(elements, of: name, to: model) }
     reportDifferences(in: model)
     DeclaredLimits(described).warnIfIgnored(by: model)
@@ -104,7 +103,8 @@ extension Declaration {
     let version = model.version
     if version.version == 0 {
       // One weak write, which yields to what others write first.
-      let weak = [FieldOperation(.setIfAbsent, Names.description, text)] + missing(in: model)
+      let weak =
+        [FieldOperation(.setIfAbsent, Names.description, text)] + missing(in: model).filter { forms[$0.field] == nil }
       _ = await (try? model.write(Proposal(operations: weak)))?.outcome
     } else {
       // The description may have been deleted, and a weak write yields to a deletion. So it is set, on condition
@@ -139,6 +139,27 @@ extension Declaration {
     let inForce = (description ?? present(in: model))?.jsonIfValid.map(ModelDescription.init) ?? described
     return defaults.filter {
       model.mayWrite($0.field) && model.record($0.field)?.committed == nil && inForce.admits($0.value, for: $0.field)
+        && !isMapped($0.field, under: inForce)
+    }
+  }
+
+  /// Whether the description still has the type of an earlier release, whose default counts.
+  private func isMapped(_ field: String, under description: ModelDescription) -> Bool {
+    guard let form = forms[field], let described = description.fields[field] else { return false }
+    return form.isMapped(from: described.form)
+  }
+
+  /// Writes the defaults of fields without a value. Those whose type was changed are decided only under a description
+  /// that has their new type.
+  private func writeDefaults(to model: SharedModel) {
+    let missing = missing(in: model)
+    let plain = missing.filter { forms[$0.field] == nil }
+    if !plain.isEmpty { _ = try? model.write(Proposal(operations: plain)) }
+    for value in missing {
+      guard let form = forms[value.field] else { continue }
+      let condition = FormCondition(field: value.field, form: form, isMapped: false)
+      let proposal = Proposal(operations: [value], metadata: [condition.metadata])
+      _ = try? model.write(proposal, isWeak: true, whenOverlaid: { _ in })
     }
   }
 

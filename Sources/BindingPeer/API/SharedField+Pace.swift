@@ -51,7 +51,7 @@ extension SharedField {
     guard let (model, name) = cell.attachment else {
       return cell.published.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
     }
-    let (codec, declared, isCompared) = (cell.codec, cell.declared, pace.comparesValues)
+    let (decode, declared, isCompared) = (cell.decoder, cell.declared, pace.comparesValues)
     let notification: @Sendable (Value) -> FieldNotification = { value in
       FieldNotification(value: isCompared ? value : nil) { body(value, $0) }
     }
@@ -60,7 +60,7 @@ extension SharedField {
       // A value that cannot be decoded leaves the last good one shown.
       form: { paced in
         guard let value = paced.value else { return notification(declared) }
-        guard let decoded = codec.decode(value) else { return nil }
+        guard let decoded = decode(value, paced.form) else { return nil }
         return notification(decoded)
       },
       body: { paced, notification, changes in Hops.answering(paced.hops) { notification.call(changes) } })

@@ -57,9 +57,12 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     if let list = cell.list {
       return try cell.writeList(list, value, from: list.base) ?? PendingWrite.unchanged(name, model.version.version)
     }
-    let (assignment, shows) = try cell.assignment(of: value, name: name)
-    return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) { [cell] in
-      cell.accept(shows, of: name, $0)
+    cell.catchUp(in: model, name)
+    guard let (assignment, shows) = try cell.assignment(of: value, name: name) else {
+      return PendingWrite.unchanged(name, model.version.version)
+    }
+    return try model.write(assignment.proposal, policies: assignment.policies) { [cell] in
+      cell.accept(shows, of: assignment, $0)
     }
   }
 
@@ -88,14 +91,17 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     var rejection = RejectionError(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
       try Task.checkCancellation()
-      if let value = seen?.committed, cell.codec.decode(value) == nil {
-        throw FieldError.cannotShow(field: name, value: value)
-      }
-      let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
-      let value = try body(base)
+      cell.catchUp(in: model, name)
+      let reading = cell.present.reading
+      let decoded = seen?.committed.flatMap { cell.decode($0, reading) }
+      if let value = seen?.committed, decoded == nil { throw FieldError.cannotShow(field: name, value: value) }
+      let value = try body(decoded ?? cell.declared)
+      let set = try cell.operation(.set, value, name: name, reading)
+      if let mapped = set.value, cell.isStored(value, as: mapped, (reading, seen?.committed)) { return value }
       let proposal = Proposal(
-        operations: [try cell.operation(.set, value, name: name)],
-        conditions: [Condition(field: name, epoch: seen?.epoch ?? 0, version: seen?.version ?? 0)])
+        operations: [set],
+        conditions: [Condition(field: name, epoch: seen?.epoch ?? 0, version: seen?.version ?? 0)],
+        metadata: cell.condition(name, reading))
       let write = try model.write(proposal)
       let outcome = await write.outcome
       switch outcome {
@@ -103,6 +109,8 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
       case .conflict(let conflict):
         rejection = RejectionError(outcome: outcome, fields: [name], current: write.current)
         seen = await model.record(name, noOlderThan: conflict)
+      case .refused where cell.stored != nil && cell.isReadOtherwise(than: reading, in: model, name):
+        seen = model.record(name)
       case .waitCancelled: throw CancellationError()
       default: throw RejectionError(outcome: outcome, fields: [name], current: write.current)
       }

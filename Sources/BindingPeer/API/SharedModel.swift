@@ -70,8 +70,12 @@ public final class SharedModel: Sendable {
     (stored ?? self).presentDescription?.description.storedName(of: field) ?? field
   }
 
-  private var presentDescription: Described? {
-    guard let text = shown(Names.description) else { return nil }
+  /// A field as the description names it; nil: it does not.
+  func described(_ field: String) -> DescribedField? { (stored ?? self).presentDescription?.text?.field(field) }
+
+  private var presentDescription: Described? { shown(Names.description).map(read) }
+
+  private func read(_ text: FieldValue) -> Described {
     if let known = described.withLock({ $0 }), known.bytes == text { return known }
     let fresh = Described(text)
     described.withLock { $0 = fresh }
@@ -197,6 +201,7 @@ extension SharedModel {
       state.stamp += 1
       var shown = OverlaidFields(stamp: state.stamp)
       shown.lists = state.session.shownLists(id, concernedBy: fields)
+      shown.forms = state.session.shown(id, Names.description).map { read($0).forms } ?? [:]
       for field in fields {
         shown.merged[field] = state.session.shown(id, field)
         if state.session.fieldRecord(id, field)?.isPending == true { shown.ours.insert(field) }
@@ -220,11 +225,13 @@ private struct Described: Sendable {
   let description: ModelDescription
   /// Field by field, to be compared with declarations; nil if it is no description.
   let text: DescribedModel?
+  let forms: [String: DescribedForm]
 
   init(_ bytes: FieldValue) {
     self.bytes = bytes
     description = bytes.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
     text = DescribedModel(bytes)
+    forms = text?.forms ?? [:]
   }
 }
 
@@ -239,4 +246,6 @@ struct OverlaidFields: Sendable {
   var ours: Set<String> = []
   /// The lists that they are, or belong to, by name.
   var lists: [String: ShownList] = [:]
+  /// The forms of all described fields.
+  var forms: [String: DescribedForm] = [:]
 }

@@ -206,13 +206,13 @@ extension SharedModel {
 
 extension ModelObservers {
   /// Shows the cells of these fields what was just overlaid; their observers are notified on the lane.
-  fileprivate func accept(_ present: OverlaidFields, of fields: [String]) {
+  func accept(_ present: OverlaidFields, of fields: [String]) {
     for field in Swift.Set(fields.map(Names.whole)) {
       for weak in staged.withLock({ $0.fields.byName[field]?.cells ?? [] }) {
         weak.cell?.accept(
           .init(
             value: present.merged[field], stamp: present.stamp, isOurs: present.ours.contains(field),
-            list: present.lists[field]))
+            form: present.forms[field], list: present.lists[field]))
       }
     }
   }

@@ -11,6 +11,10 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var description: FieldDescription { get }
   /// The values that the declaration allows.
   var rule: FieldRule { get }
+  /// How values are read while the description gives the field this form; nil: it does not describe the field.
+  func reading(of described: DescribedForm?) -> FieldReading
+  /// A stored value of the former form as one of the declared form.
+  func mapped(_ value: FieldValue) throws(FieldError) -> FieldValue
   /// The encoded default; nil if it cannot be encoded.
   var encodedDefault: FieldValue? { get }
   /// The model to which the cell is connected.

@@ -43,9 +43,12 @@ final class ChangeDraft {
     }
     assignments[key] = Result { () throws(FieldError) in
       if cell.attachment?.model.stored != nil { throw .mixed(field: name) }
-      let (assignment, shows) = try cell.assignment(of: value, name: name)
-      return Written(operations: [assignment.operation], policies: assignment.policies) {
-        cell.accept(shows, of: name, $0)
+      cell.catchUp(in: model, name)
+      guard let (assignment, shows) = try cell.assignment(of: value, name: name) else {
+        return Written(operations: [], policies: [:], unchanged: name) { _ in cell.record(nil) }
+      }
+      return Written(operations: [assignment.operation], policies: assignment.policies, forms: assignment.forms) {
+        cell.accept(shows, of: assignment, $0)
       }
     }
   }
@@ -59,6 +62,8 @@ final class ChangeDraft {
       if let list = lists[key] { written = try list.written() } else { written = try assignments[key]?.get() }
       guard let written else { continue }
       finished.proposal.operations += written.operations
+      finished.proposal.metadata += written.forms
+      finished.unchangedField = written.unchanged ?? finished.unchangedField
       finished.policies.merge(written.policies) { _, later in later }
       finished.acceptances.append(written.accept)
     }
@@ -68,7 +73,15 @@ final class ChangeDraft {
   struct Finished: Sendable {
     var proposal = Proposal(operations: [])
     var policies: [String: WritePolicy] = [:]
+    fileprivate var unchangedField: String?
     fileprivate(set) var acceptances: [@Sendable (OverlaidFields) -> Void] = []
+
+    /// The write, if something was assigned and all of it is stored already; nil: something is to be written.
+    func unchanged(_ version: Version) -> PendingWrite? {
+      guard proposal.operations.isEmpty, let unchangedField else { return nil }
+      accept(OverlaidFields(stamp: 0))
+      return PendingWrite.unchanged(unchangedField, version)
+    }
 
     func accept(_ shown: OverlaidFields) { for accept in acceptances { accept(shown) } }
   }
@@ -76,6 +89,9 @@ final class ChangeDraft {
   private struct Written {
     let operations: [FieldOperation]
     let policies: [String: WritePolicy]
+    var forms: [MetadataEntry] = []
+    /// The field, if what is stored already means the value.
+    var unchanged: String?
     let accept: @Sendable (OverlaidFields) -> Void
   }
 }

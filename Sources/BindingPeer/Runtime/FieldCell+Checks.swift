@@ -3,10 +3,10 @@ import BindingProtocol
 /// What the declaration allows this program to write.
 extension FieldCell {
   /// The operation that writes `value`, checked against the declaration.
-  func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
-    let encoded = try codec.encode(value)
-    if let violation = violation(by: encoded, name: name) { throw violation }
-    return FieldOperation(verb, name, encoded)
+  func operation(
+    _ verb: Verb, _ value: Value, name: String, _ reading: FieldReading
+  ) throws(FieldError) -> FieldOperation {
+    FieldOperation(verb, name, try encoded(value, name: name, reading))
   }
 
   /// Why a value is not assigned; nil if it fits.
@@ -35,20 +35,20 @@ extension FieldCell {
     }
   }
 
-  private func violation(by value: FieldValue, name: String) -> FieldError? {
+  func violation(by value: FieldValue, name: String) -> FieldError? {
     guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "not JSON")") }
     // Words are made only for a value that does not fit.
     guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
     return .doesNotFit(field: address(of: name), problem: problem)
   }
 
-  private func address(of name: String) -> String {
+  func address(of name: String) -> String {
     attachment.map { "\(($0.model.stored ?? $0.model).id).\(name)" } ?? name
   }
 
   /// Refuses a write that builds on a value which this program cannot read.
   func checkReadable(in model: SharedModel?, _ name: String) throws(FieldError) {
-    guard let value = model?.shown(name), codec.decode(value) == nil else { return }
+    guard let value = model?.shown(name), decode(value, present.reading) == nil else { return }
     throw .cannotShow(field: address(of: name), value: value)
   }
 }

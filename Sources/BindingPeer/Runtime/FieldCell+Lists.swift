@@ -81,8 +81,6 @@ extension FieldCell {
     return (try? list.operations(from: unwritten, to: declared, of: name, checkedBy: check(in: name))) ?? []
   }
 
-  var misdeclaration: String? { list?.misdeclaration }
-
   func reject(_ reason: String, element id: String, stamp: UInt64) { list?.reject(reason, element: id, stamp: stamp) }
 }
 

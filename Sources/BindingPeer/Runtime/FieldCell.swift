@@ -12,6 +12,10 @@ private struct CellState {
   /// Whether only a write of this program clears the problem.
   var isSticky = false
   var declaration: DescribedField?
+  /// How the last value received is to be read.
+  var reading = FieldReading.declared
+  /// The stored form of what shows; only of a field whose type was changed.
+  var raw: FieldValue?
   /// Created when the status is first observed.
   var broadcaster: StatusBroadcaster<FieldStatus>?
   /// Created at the first tracked read: the `TrackedReads` of the value's type.
@@ -24,6 +28,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declaredName: String?
   let formerName: String?
   let codec: FieldCodec<Value>
+  /// The type of an earlier release, in which the values may be stored.
+  let stored: Field<Value>.StoredForm?
   let description: FieldDescription
   let policy: ConflictPolicy<Value>
   /// The value of the last notification. It follows `shown` at each delivery on the model's lane.
@@ -42,10 +48,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let list: (any FieldList<Value>)?
 
   init(
-    declared: Value, name: String?, was formerName: String? = nil, codec: FieldCodec<Value>,
-    description: FieldDescription, policy: ConflictPolicy<Value>
+    declared: Value, name: String?, was formerName: String? = nil, stored: Field<Value>.StoredForm? = nil,
+    codec: FieldCodec<Value>, description: FieldDescription, policy: ConflictPolicy<Value>
   ) {
     self.policy = policy
+    self.stored = stored
     self.formerName = formerName
     self.declared = declared
     declaredName = name
@@ -54,6 +61,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     if case .set(nil) = policy.strategy {} else { described.policy = policy.name }
     list = if case .list(let make) = policy.strategy { make(declared) } else { nil }
     if list != nil { described.describeElements() }
+    described.formerly = stored?.form
     self.description = described
     published = Observable(declared)
     shown = declared
@@ -115,22 +123,25 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return
     }
     do {
+      catchUp(in: attachment.model, attachment.name)
       if let list {
         let write = try writeList(list, value, from: base ?? list.base)
         if write == nil { record(nil) }
         if let refused { write?.whenRefused(on: attachment.model.lane, writing: nil, refused) }
         return
       }
-      let (assignment, shows) = try assignment(of: value, name: attachment.name)
-      let proposal = Proposal(operations: [assignment.operation])
-      let write = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
-        accept(shows, of: assignment.operation.field, $0)
+      guard let (assignment, shows) = try assignment(of: value, name: attachment.name) else { return record(nil) }
+      let write = try attachment.model.write(assignment.proposal, policies: assignment.policies) { [self] in
+        accept(shows, of: assignment, $0)
       }
       if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
     } catch {
       record(.rejected("\(error)", current: attachment.model.record(attachment.name)?.committed))
     }
   }
+
+  /// How the last value received is to be read, and its stored form, if the field's type was changed.
+  var present: (reading: FieldReading, raw: FieldValue?) { state.withLock { ($0.reading, $0.raw) } }
 
   /// Records the result of an assignment for which no caller waits, and has the status reported.
   func record(_ problem: FieldProblem?) {
@@ -172,12 +183,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   func accept(_ update: FieldUpdate) {
     if let list { return accept(update, in: list) }
+    let reading = reading(of: update.form)
     guard let value = update.list.map({ $0.isWritten ? $0.array : nil }) ?? update.value else {
-      return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
+      return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false, in: reading)
     }
     // Decoding may run the program's code, so it happens outside the lock; the stamp keeps the order.
-    guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
-    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
+    guard let decoded = decode(value, reading) else { return fallBack(from: value, update) }
+    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false, raw: value, in: reading)
   }
 
   /// Shows the last good value, since the committed one cannot be decoded. A refused value is not good.
@@ -187,6 +199,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     let tracker: ReadTracker? = state.withLock {
       guard update.stamp > $0.stamp else { return nil }
       $0.stamp = update.stamp
+      $0.raw = stored == nil ? nil : value
+      $0.reading = reading(of: update.form)
       if update.keepsShown {
         old = good
         good = shown
@@ -201,21 +215,15 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     withExtendedLifetime(old) {}
   }
 
-  /// Shows an assignment that was just overlaid.
-  func accept(_ value: Value, of field: String, _ shown: OverlaidFields) {
-    if shown.merged.isEmpty {
-      accept(typed: value, stamp: shown.stamp)
-    } else {
-      accept(typed: merged(of: field, shown) ?? value, stamp: shown.stamp)
-    }
-  }
-
-  /// A function of its own, since an optional of a type that is not known takes a look-up.
-  private func merged(of field: String, _ shown: OverlaidFields) -> Value? { shown.merged[field].flatMap(codec.decode) }
-
   /// `accept` for a decoded value, by default that of a local write.
-  /// - Parameter isAnswer: whether the program writes it through this field, and so answers a refusal.
-  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true, isAnswer: Bool = true) {
+  /// - Parameters:
+  ///   - isAnswer: whether the program writes it through this field, and so answers a refusal.
+  ///   - raw: the stored form of the value; nil: there is none.
+  ///   - reading: how it was read; nil: as the value before.
+  func accept(
+    typed value: Value, stamp: UInt64, isOurs: Bool = true, isAnswer: Bool = true, raw: FieldValue? = nil,
+    in reading: FieldReading? = nil
+  ) {
     // The old value is released outside the lock: its deinit may run any code.
     var value = value
     var old: Value?
@@ -228,6 +236,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       }
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
+      if stored != nil { $0.raw = raw }
+      if let reading { $0.reading = reading }
       if !isOurs {
         old = good
         good = value

@@ -58,9 +58,11 @@ final class FieldFeed: UpdateFeed {
 struct PacedFieldValue: Sendable {
   var value: FieldValue?
   var hops: UInt8
+  /// The form that the description gives the field.
+  var form: DescribedForm?
 
   mutating func absorb(_ newer: PacedFieldValue) {
-    value = newer.value
+    (value, form) = (newer.value, newer.form)
     hops = max(hops, newer.hops)
   }
 }

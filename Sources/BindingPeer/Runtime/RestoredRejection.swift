@@ -31,7 +31,7 @@ extension FieldCell {
       model.runtime.state.withLock { $0.writes.forgetRejections(of: [name], in: model.id) }
     }
     if let model = sharedModel, let name = attachment?.name, let value = model.shown(name),
-      codec.decode(value) == nil
+      decode(value, present.reading) == nil
     {
       record(.cannotShow(value))
     } else {

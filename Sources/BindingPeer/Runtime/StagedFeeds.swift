@@ -16,6 +16,8 @@ struct StagedFeeds: Sendable {
   private(set) var due: [Following<any UpdateFeed>] = []
   /// Splits each update once for all of them.
   private var steps = UpdateSteps()
+  /// What the description says of the values that were last staged.
+  private var forms = ShownForms()
 
   /// Passes an update to the feeds.
   mutating func stage(_ update: ModelUpdate, _ fields: borrowing StagedFields) {
@@ -24,9 +26,10 @@ struct StagedFeeds: Sendable {
     for following in ofModel where following.feed.receive(steps) { markDue(following.feed, following.number) }
     guard fieldFeeds > 0 else { return }
     for step in steps {
+      for change in step.changes where change.field == Names.description { _ = forms.read(change.value) }
       for change in step.changes {
         guard let index = fields.byName.index(of: change.field) else { continue }
-        let paced = PacedFieldValue(value: change.value, hops: step.hops)
+        let paced = PacedFieldValue(value: change.value, hops: step.hops, form: forms[change.field])
         for following in fields.byName[at: index].feeds
         where following.feed.receive(paced, weight: max(step.commits, 1)) {
           markDue(following.feed, following.number)
@@ -49,8 +52,11 @@ struct StagedFeeds: Sendable {
     markDue(feed, number)
   }
 
-  mutating func add(_ feed: FieldFeed, to field: inout StagedField, number: UInt64, present: ModelUpdate?) {
+  mutating func add(
+    _ feed: FieldFeed, to field: inout StagedField, number: UInt64, present: ModelUpdate?, _ forms: ShownForms
+  ) {
     if let present { _ = steps.begin(with: present) }
+    self.forms = forms
     fieldFeeds += 1
     // A field that seldom changes would not find its orphaned feeds: a new one looks for them.
     for other in field.feeds where other.feed.isOrphaned { markDue(other.feed, other.number) }
@@ -87,8 +93,10 @@ extension ModelObservers {
   /// Adds a feed of a field's present value and of each later one. It ends like that of a whole model.
   func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
-      _ = feed.receive(PacedFieldValue(value: state.session.presentValue(id, field), hops: 0))
-      staged.feeds.add(feed, to: &staged.fields[field], number: number, present: state.session.present(id))
+      let forms = staged.fields.forms
+      _ = feed.receive(
+        PacedFieldValue(value: state.session.presentValue(id, field), hops: 0, form: forms[field]))
+      staged.feeds.add(feed, to: &staged.fields[field], number: number, present: state.session.present(id), forms)
     }
   }
 

@@ -9,6 +9,8 @@ struct StagedFields: Sendable {
   private(set) var byName = IndexedMap<String, StagedField>()
   /// Indices of the fields with an undelivered value, in no order.
   private var due: [Int] = []
+  /// What the description says of the values that were last staged.
+  private(set) var forms = ShownForms()
 
   var isSomethingDue: Bool { !due.isEmpty }
 
@@ -21,10 +23,13 @@ struct StagedFields: Sendable {
   mutating func stage(_ update: ModelUpdate, stamp: UInt64) {
     // A cell that is connected later is shown the value of that moment.
     guard !byName.isEmpty else { return }
+    for change in update.changes where change.field == Names.description {
+      for name in forms.read(change.new) { restage(name, stamp: stamp) }
+    }
     for change in update.changes {
       guard let index = byName.index(of: change.field) else { continue }
       if byName[at: index].update == nil { due.append(index) }
-      byName[at: index].apply(change, stamp: stamp)
+      byName[at: index].apply(change, forms[change.field], stamp: stamp)
     }
     for name in update.confirmed where !update.covered.contains(name) {
       if let index = byName.index(of: name) { byName[at: index].isOurs = false }
@@ -34,6 +39,24 @@ struct StagedFields: Sendable {
       if byName[at: index].update == nil { due.append(index) }
       byName[at: index].apply(list, stamp: stamp)
     }
+  }
+
+  /// Stages the present value again: it is read otherwise from now on.
+  private mutating func restage(_ name: String, stamp: UInt64) {
+    guard let index = byName.index(of: name) else { return }
+    let field = byName[at: index]
+    if field.update == nil { due.append(index) }
+    let again = ShownChange(field: name, old: nil, new: field.present, isOurs: field.isOurs)
+    byName[at: index].apply(again, forms[name], stamp: stamp)
+  }
+
+  /// The forms as cells are shown them that are connected now.
+  mutating func begin(with present: [String: DescribedForm]) { forms.begin(with: present) }
+
+  /// What a cell shows that is connected now.
+  mutating func begin(_ name: String, with present: OverlaidFields) {
+    guard byName.index(of: name) != nil else { return }
+    byName[name, default: StagedField()].present = present.merged[name]
   }
 
   /// Removes a paced observer of a field, and returns it.
@@ -63,16 +86,19 @@ struct StagedField: Sendable {
   fileprivate(set) var update: FieldUpdate?
   /// Whether the value last delivered is a write of this peer without an outcome.
   var isOurs = false
+  /// The value last staged.
+  var present: FieldValue?
   /// Paced observers of this field alone.
   var feeds: [Following<FieldFeed>] = []
 
   /// Stages the next value; it replaces values that were not delivered.
-  fileprivate mutating func apply(_ change: ShownChange, stamp: UInt64) {
+  fileprivate mutating func apply(_ change: ShownChange, _ form: DescribedForm?, stamp: UInt64) {
+    present = change.new
     var overwritten = update?.overwritten
     if let update, update.isOurs, !change.isOurs { overwritten = .init(value: update.value) }
     update = .init(
       value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && update?.keepsShown ?? true,
-      overwritten: overwritten)
+      overwritten: overwritten, form: form)
     isOurs = change.isOurs
   }
 
@@ -99,6 +125,8 @@ struct FieldUpdate: Sendable {
   /// ended.
   var keepsShown = true
   var overwritten: Overwritten?
+  /// The form that the description gives the field; nil: it does not describe it.
+  var form: DescribedForm?
   /// What the list shows, if the field is one; `value` is then that of its head.
   var list: ShownList?
 }
@@ -121,12 +149,14 @@ extension ModelObservers {
   func show(_ present: OverlaidFields, in fields: [(name: String, cell: any AnyFieldCell)]) {
     staged.withLock { staged in
       for name in present.ours where staged.fields.byName.index(of: name) != nil { staged.fields[name].isOurs = true }
+      for (name, _) in fields { staged.fields.begin(name, with: present) }
+      staged.fields.begin(with: present.forms)
     }
     for (name, cell) in fields {
       cell.accept(
         .init(
           value: present.merged[name], stamp: present.stamp, isOurs: present.ours.contains(name),
-          list: present.lists[name]))
+          form: present.forms[name], list: present.lists[name]))
       cell.publish(after: nil)
     }
   }
@@ -166,7 +196,8 @@ extension FieldCell {
   /// and the writer would take its own value for the committed one.
   func forgetPublished(_ value: Value, after overwritten: FieldUpdate.Overwritten) {
     guard published.binding.location.read() == value else { return }
-    guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }
+    let reading = present.reading
+    guard let between = overwritten.value.map({ decode($0, reading) }) ?? declared, between != value else { return }
     published.setSilently(between)
   }
 }

@@ -59,7 +59,9 @@ package struct MergeQuestion: Sendable, Hashable {
 
 extension Pending {
   /// Whether it is sent as it is: it has no rule and has not waited long.
-  func isPlain(at now: UInt64, _ options: SessionOptions) -> Bool { rules.isEmpty && !hasWaited(at: now, options) }
+  func isPlain(at now: UInt64, _ options: SessionOptions) -> Bool {
+    rules.isEmpty && proposal.metadata.isEmpty && !hasWaited(at: now, options)
+  }
 
   /// Whether it waited so long that it yields to what others wrote meanwhile (docs/guide/offline.md).
   func hasWaited(at now: UInt64, _ options: SessionOptions) -> Bool {

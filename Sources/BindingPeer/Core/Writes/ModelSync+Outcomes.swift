@@ -32,7 +32,9 @@ extension ModelSync {
     case .unchanged: keep(write, &context)
     case .refused(let refusal): end(write, as: .refused(refusal), &context)
     case .conflict(let conflict):
-      if !triesAgain(write, after: conflict, epoch, &context, &effects) {
+      if !triesAgain(afterDescription: write, conflict, in: epoch),
+        !triesAgain(write, after: conflict, epoch, &context, &effects)
+      {
         end(write, as: .conflict(conflict), &context)
       }
     case .expired: end(write, as: .expired, &context)
@@ -166,6 +168,7 @@ extension ModelSync {
   /// as compare-and-set on what their writer saw; the result of other writes is unknown.
   mutating func forgetNumbers(_ context: inout SessionContext, _ effects: inout PeerEffects) {
     for write in writes.order {
+      removeFormCondition(from: write)
       guard let pending = writes[write], pending.number != nil, pending.isUnacknowledged else { continue }
       // A withdrawn write must not be applied again, and `expired` would claim that it never was. A write that the
       // hub has decided is in the values here, or was refused.
@@ -192,6 +195,7 @@ extension ModelSync {
   private mutating func triesAgain(
     afterUnknown write: WriteID, _ context: SessionContext, _ effects: inout PeerEffects
   ) -> Bool {
+    removeFormCondition(from: write)
     guard !context.isResumed, !isEphemeral, let pending = writes[write], pending.carried == nil,
       !pending.sending.isVoid,
       pending.rules.isEmpty, pending.proposal.isPlainSet, pending.proposal.operations.count <= Condition.maxCount,

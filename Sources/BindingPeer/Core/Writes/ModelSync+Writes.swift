@@ -59,6 +59,7 @@ extension ModelSync {
   /// Adds a write to the overlay.
   mutating func addToOverlay(_ write: consuming Pending) {
     touch(write.overlay)
+    if isMisformed(write) { write.isHidden = true }
     writes.append(write)
   }
 
@@ -91,6 +92,11 @@ extension ModelSync {
     guard let found = writes.pending.index(of: write) else { return .ended }
     // Most writes are new and without rules: those are not copied.
     if !context.isResumed, writes.pending[at: found].isPlain(at: now, context.options) { return .ready }
+    let isFormed = !writes.pending[at: found].proposal.formConditions.isEmpty
+    if isFormed {
+      let preparation = prepareForm(of: write, &context)
+      guard preparation == .ready else { return preparation }
+    }
     let isRuled = !writes.pending[at: found].rules.isEmpty
     let isFirst = writes.pending[at: found].ruledFields.map { writes.isFirst(write, over: $0.field) }
     let (resolver, isResumed) = (resolver(context), context.isResumed)
@@ -106,6 +112,7 @@ extension ModelSync {
     }
     switch decision {
     case .send:
+      if isFormed { addFormCondition(to: write) }
       if isRuled { recordRewritten(write, context, &effects) }
       return .ready
     case .wait: return .waits
@@ -154,7 +161,7 @@ extension ModelSync {
     let isEarlier = epoch.map { $0 != writes.pending[at: index].sending.epoch } ?? false
     batch?.begin(
       topic, number, confirmed: lowestUnconfirmed - 1, isVoid: isVoid, isEarlier: isEarlier,
-      hops: proposal.hops, metadata: proposal.metadata, conditions: proposal.conditions.count)
+      hops: proposal.hops, metadata: proposal.sentMetadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))
     }

@@ -188,7 +188,10 @@ extension Session {
 
   private mutating func emitUpdate(at index: Int, now: UInt64, _ effects: inout PeerEffects) {
     if models[at: index].keeping.isOn { keeping.isDue = true }
-    if models[at: index].replica.isDescriptionTouched { learnLimits(at: index, now: now, &effects) }
+    if models[at: index].replica.isDescriptionTouched {
+      learnLimits(at: index, now: now, &effects)
+      models[at: index].endMisformed(&context)
+    }
     if let update = models[at: index].takeUpdate() { effects.updates.append(update) }
   }
 

@@ -31,6 +31,8 @@ struct WriteQueue: Sendable {
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition. No write before it is superseded, since the condition may refer to it.
   private var lastConditional: WriteID?
+  /// The description by which values of fields whose type was changed are checked.
+  var forms = DescribedForms()
   private struct OverlaidWrite: Hashable, Comparable, Sendable {
     let number: ProposalNumber
     let write: WriteID
