@@ -59,6 +59,19 @@ def test_a_form_opens_without_the_hub_and_sends_what_was_typed_when_it_is_back(s
     tab.lights("live")
 
 
+def test_a_form_without_the_hub_shows_what_a_page_wrote_that_ended_after_it_began(stand: Stand) -> None:
+    tab = form(stand)
+    stop(stand)
+    tab.lights("offline")
+    tab.page.get_by_label("name").fill("typed without a hub")
+    tab.until("the kept write", "() => bind.link().models.get('lamp').writes.length")
+    former, tab.page = tab.page, tab.context.new_page()
+    tab.page.goto(stand.origin + "/form/lamp")
+    tab.shows("lamp", "name", "desk")
+    former.close()
+    tab.shows("lamp", "name", "typed without a hub")
+
+
 def test_a_page_that_does_not_ask_for_it_does_not_open_without_the_hub(stand: Stand) -> None:
     tab = form(stand)
     tab.page.goto(stand.origin + "/pages/kept.html")

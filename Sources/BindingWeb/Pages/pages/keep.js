@@ -139,6 +139,7 @@ async function begin() {
   await Promise.all(restored.values())
   await adopt()
   announceKept()
+  adoptLater().catch(reportError)
 }
 
 const start = () => Promise.race([begin().catch(reportError), wait(LONGEST)])
@@ -184,6 +185,14 @@ async function adopt() {
   bind.isKept = true
   for (const write of writes) bringBack(write).catch(reportError)
   takeDrafts(typed, isShown)
+}
+
+/** The page before this one may take a moment to end, also where no hub is. */
+async function adoptLater() {
+  for (const pause of hasLocks ? [300, 1000, 3000] : []) {
+    await wait(pause)
+    await adopt()
+  }
 }
 
 async function current(model) { while (model.state !== 'current') await wait(50) }
@@ -282,11 +291,8 @@ if (link.welcome) welcome(link.welcome)
 
 bind.ready.then(async () => {
   if (!replicas.size) await lookUp(log)
-  // The page before this one may take a moment to end.
-  for (const pause of hasLocks ? [0, 300, 1000, 3000] : [0]) {
-    await wait(pause)
-    await adopt()
-  }
+  await adopt()
+  await adoptLater()
   await dropReplicas((key, { at }) => at < Date.now() - OLDEST)
 }).catch(reportError)
 // Where a browser does not keep pages, in a private window, this one opens with the hub alone.
