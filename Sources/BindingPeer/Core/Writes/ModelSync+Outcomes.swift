@@ -143,12 +143,13 @@ extension ModelSync {
   }
 
   /// Ends writes that the hub no longer answers. It answers no number whose outcome was confirmed, and a copy of an
-  /// outbox may lag behind what its original has confirmed: all that is known is that the write was decided.
+  /// outbox may lag behind what its original has confirmed: all that is known is that the write was decided. A write
+  /// that the hub has deferred is not unanswered: it waits until it may be sent again.
   mutating func endUnanswered(after heartbeat: UInt64, _ context: inout SessionContext) {
     guard join.isCurrent else { return }
     for write in writes.order {
       guard let pending = writes[write] else { continue }
-      guard pending.number != nil, pending.isHidden, pending.isUnacknowledged else {
+      guard pending.number != nil, pending.isHidden, pending.isUnacknowledged, !pending.sending.isDue else {
         if pending.sending.unansweredSince != nil { writes.update(write) { $0.sending.unansweredSince = nil } }
         continue
       }
