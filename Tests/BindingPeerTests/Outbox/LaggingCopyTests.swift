@@ -17,7 +17,7 @@ struct LaggingCopyTests {
       content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1)
     }
     var bench = PeerBench(Session(resuming: try #require(content.unfinished.first), seed: 3, now: 1_000, wall: 0))
-    bench.live(version: 6, [Entry(name: "n", value: "2", version: 6)], lastDecided: 1)
+    bench.live(version: 6, [Entry(name: "n", value: "2", version: 6)], lastDecided: 1, knew: true)
     return bench
   }
 
