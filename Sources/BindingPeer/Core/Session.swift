@@ -194,7 +194,8 @@ package struct Session: Sendable {
         model.update.record(.local)
       }
       model.hideContained()
-      if let welcome { model.decideWhetherWitness(of: welcome.epoch, isRecovering: welcome.isRecovering) }
+      // The log may have gone on to another epoch since the welcome.
+      if let welcome, let epoch { model.decideWhetherWitness(of: epoch, isRecovering: welcome.isRecovering) }
       models[id] = model
     }
     guard let index = models.index(of: id) else { return }

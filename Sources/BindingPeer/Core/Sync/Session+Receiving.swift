@@ -129,7 +129,13 @@ extension Session {
     guard joined.session == connection.sessionID, let index = models.index(of: joined.model),
       models[at: index].join.request == joined.request
     else { return }
-    if !models[at: index].isEphemeral { context.epoch = joined.epoch }
+    if !models[at: index].isEphemeral, context.epoch != joined.epoch {
+      context.epoch = joined.epoch
+      let isRecovering = welcome?.isRecovering ?? false
+      for other in models.indices where other != index {
+        models[at: other].decideWhetherWitness(of: joined.epoch, isRecovering: isRecovering)
+      }
+    }
     let isComplete = models[at: index].receive(
       joined, after: connection.heartbeats.count, now: now, &context, &effects)
     goOn(at: index, isComplete: isComplete, now: now, &effects)

@@ -103,8 +103,11 @@ extension UndoBook {
     _ write: WriteID, _ name: String, over before: Replica.Field, in epoch: Epoch, to value: FieldValue?,
     at point: UndoPoint
   ) {
-    guard let note = notes[write], let part = note.parts.first(where: { $0.field == name }) else { return }
+    guard let note = notes[write] else { return }
     let beforeAt = UndoPoint(epoch: epoch, version: before.version)
+    guard let part = note.parts.first(where: { $0.field == name }) else {
+      return spread(name, over: before.value, at: beforeAt, to: value, at: point)
+    }
     change(note.step) { step in
       guard var field = step[name] else { return }
       field.commit(part, over: before.value, at: beforeAt)
@@ -113,6 +116,23 @@ extension UndoBook {
       step[name] = field
     }
     if let source = note.source?.step[name] { follow(source, name, to: point, left: .init(value)) }
+  }
+
+  /// The hub has given an element, which the write does not name, another rank to make room beside it. It is where it
+  /// was among the others, so the steps that left it there still may be taken back.
+  private mutating func spread(
+    _ name: String, over before: FieldValue?, at former: UndoPoint, to value: FieldValue?, at point: UndoPoint
+  ) {
+    guard ListElements.parts(of: name) != nil, let before = before.flatMap(PendingElement.element),
+      let now = value.flatMap(PendingElement.element), FieldValue.isSame(before, now)
+    else { return }
+    changeAll { step in
+      guard var field = step[name], field.at == former else { return false }
+      field.at = point
+      field.left = .init(value)
+      step[name] = field
+      return true
+    }
   }
 
   /// A write has taken a step back: what stood before that step stands again, now at `point`. Steps that left it may
