@@ -118,23 +118,6 @@ extension UndoBook {
     if let source = note.source?.step[name] { follow(source, name, to: point, left: .init(value)) }
   }
 
-  /// The hub has given an element, which the write does not name, another rank to make room beside it. It is where it
-  /// was among the others, so the steps that left it there still may be taken back.
-  private mutating func spread(
-    _ name: String, over before: FieldValue?, at former: UndoPoint, to value: FieldValue?, at point: UndoPoint
-  ) {
-    guard ListElements.parts(of: name) != nil, let before = before.flatMap(PendingElement.element),
-      let now = value.flatMap(PendingElement.element), FieldValue.isSame(before, now)
-    else { return }
-    changeAll { step in
-      guard var field = step[name], field.at == former else { return false }
-      field.at = point
-      field.left = .init(value)
-      step[name] = field
-      return true
-    }
-  }
-
   /// A write has taken a step back: what stood before that step stands again, now at `point`. Steps that left it may
   /// be taken back in their turn.
   mutating func follow(

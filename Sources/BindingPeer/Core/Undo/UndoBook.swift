@@ -15,7 +15,7 @@ struct UndoBook: Sendable {
   /// A write that belongs to a step and whose commit has not arrived.
   struct Note: Sendable {
     let step: UInt64
-    let parts: [Part]
+    var parts: [Part]
     /// Its number, if this run sends it.
     var number: ProposalNumber?
     /// Where the hub committed it, once that is known.
@@ -218,6 +218,32 @@ struct UndoBook: Sendable {
 
   /// No step has a higher number than the last one, nor this one.
   mutating func lastStep(atLeast id: UInt64) { lastStep = max(lastStep, id) }
+
+  /// The hub has given an element, which the write does not name, another rank to make room beside it. It is where it
+  /// was among the others, so the steps that left it there still may be taken back.
+  mutating func spread(
+    _ name: String, over before: FieldValue?, at former: UndoPoint, to value: FieldValue?, at point: UndoPoint
+  ) {
+    guard ListElements.parts(of: name) != nil, let before = before.flatMap(PendingElement.element),
+      let now = value.flatMap(PendingElement.element), FieldValue.isSame(before, now)
+    else { return }
+    changeAll { step in
+      guard var field = step[name], field.at == former else { return false }
+      field.at = point
+      field.left = .init(value)
+      step[name] = field
+      return true
+    }
+  }
+
+  /// The final operations of a write that takes a step back: it leaves the other fields alone.
+  mutating func restrict(_ write: WriteID, to operations: [FieldOperation]) {
+    guard let note = notes[write] else { return }
+    let left = note.parts.map(\.field).filter { name in !operations.contains { $0.field == name } }
+    guard !left.isEmpty else { return }
+    notes[write]?.parts.removeAll { left.contains($0.field) }
+    change(note.step) { step in for name in left where step[name]?.at == nil { step[name] = nil } }
+  }
 
   // MARK: Numbers and failures
 

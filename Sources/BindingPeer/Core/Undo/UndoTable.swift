@@ -219,6 +219,7 @@ extension ModelSync {
       return .end(.conflict(resolver.conflict(about: failure.field)))
     }
     if isEmpty { return .end(.unchanged) }
+    if let operations = writes[write]?.proposal.operations { undo?.restrict(write, to: operations) }
     if let overlay = writes[write]?.overlay { touch(overlay) }
     update.record(.local)
     context.hasFinalized = true
