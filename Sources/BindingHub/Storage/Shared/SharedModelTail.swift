@@ -1,4 +1,4 @@
-package import BindingProtocol
+import BindingProtocol
 
 /// How far a hub has one model of a shared store, and what is to be done with a record of it.
 package struct SharedModelTail: Sendable, Hashable {
