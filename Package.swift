@@ -29,6 +29,7 @@ let package = Package(
     .executable(name: "bindpeer", targets: ["bindpeer"]),
   ],
   traits: [
+    .trait(name: "Etcd", description: "A log that several hubs share in etcd. It needs libnghttp2 with its header."),
     .trait(name: "WebTLS", description: "Pages over https by the gateway itself. It builds BoringSSL."),
     .default(enabledTraits: ["WebTLS"]),
   ],
@@ -72,6 +73,17 @@ let package = Package(
       dependencies: [
         "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    .systemLibrary(name: "CNGHTTP2", providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
+    // Without the trait it is nearly empty, and none of what it needs is resolved or built for it.
+    .target(
+      name: "BindingEtcd",
+      dependencies: [
+        "BindingHub", "BindingProtocol", .target(name: "CNGHTTP2", condition: .when(traits: ["Etcd"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Etcd"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Etcd"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Etcd"])),
       ],
       swiftSettings: strict),
     .target(name: "CPages", path: "Sources/BindingWeb/Pages", exclude: ["pages"]),
@@ -119,6 +131,10 @@ let package = Package(
       name: "BindingClassic", dependencies: ["BindingModel"], path: "Examples/Articles/BindingClassic",
       swiftSettings: strict),
     .target(name: "CStoreDisk", path: "Tests/Support/CStoreDisk"),
+    // What every store that several hubs share must do, for the tests of each.
+    .target(
+      name: "StoreContract", dependencies: ["BindingHub", "BindingProtocol"], path: "Tests/Support/StoreContract",
+      swiftSettings: strict),
     .target(
       name: "Simulation", dependencies: ["BindingPeer", "BindingHub", "BindingProtocol"], path: "Tests/Simulation",
       exclude: ["bindsim"], swiftSettings: strict),
@@ -159,7 +175,7 @@ let package = Package(
     .testTarget(
       name: "BindingHubTests",
       dependencies: [
-        "BindingHub", "BindingKeys", "BindingStore", "BindingProtocol", "ZeroMQ",
+        "BindingHub", "BindingKeys", "BindingStore", "BindingProtocol", "StoreContract", "ZeroMQ",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

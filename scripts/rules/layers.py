@@ -18,6 +18,7 @@ ALLOWED = {
     "CZMQ": set(),
     "CZMQGuard": set(),
     "CStoreDisk": set(),  # For tests.
+    "StoreContract": SYSTEM | {"BindingHub", "BindingProtocol"},  # For tests.
     "CPages": set(),
     "CBindingModel": set(),
     "ZeroMQ": LIBC | {"CZMQ", "CZMQGuard", "Dispatch"},
@@ -31,6 +32,8 @@ ALLOWED = {
     "BindingHub": SYSTEM | {"BindingKeys", "BindingProtocol", "Logging", "ZeroMQ"},
     "BindbusTesting": SYSTEM | {"BindingHub", "BindingModel", "BindingProtocol"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
+    "CNGHTTP2": set(),
+    "BindingEtcd": SYSTEM | NIO | {"BindingHub", "BindingProtocol", "CNGHTTP2"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},

@@ -1,4 +1,4 @@
-package import BindingProtocol
+import BindingProtocol
 
 /// What a shared store tells its hub.
 package enum SharedEvent: Sendable {
@@ -52,7 +52,7 @@ package enum SharedEvent: Sendable {
   case room(SharedRoom)
 
   /// How durably batches are stored, when that changes, with the reason.
-  case durability(Durability, String)
+  case grade(SharedGrade, String)
 
   /// The store cannot go on: another log or epoch is there now, or what cannot be remedied by trying again. It is the
   /// last event, and the hub ends as with a failed `Store`.

@@ -1,7 +1,7 @@
 package import BindingProtocol
 
-/// A log in memory that several hubs of one process share: what the engine is for them. It lives as long as the process.
-/// May be used from any thread.
+/// A log in memory that several hubs of one process share: their engine. It lives as long as the process.
+/// It may be used from any thread.
 package final class SharedMemoryLog: Sendable {
   struct Model: Sendable {
     var head: SharedHead

@@ -36,7 +36,7 @@ package final class SharedMemoryStore: SharedStore {
   /// The epoch of the log when the handle was opened.
   package let epoch: Epoch
   /// Always `.memory`.
-  package var durability: Durability { .memory }
+  package var grade: SharedGrade { .memory }
   /// 1 MiB.
   package let maxBatchBytes = 1_048_576
   private let log: SharedMemoryLog
@@ -56,7 +56,7 @@ package final class SharedMemoryStore: SharedStore {
     let position = log.revision
     return state.withLock { state in
       SharedStoreStatus(
-        address: "memory:", isConnected: !state.isCut, room: log.room, durabilityReason: "The log is in memory.",
+        address: "memory:", isConnected: !state.isCut, room: log.room, gradeReason: "The log is in memory.",
         lag: position - min(position, state.position), losses: state.losses)
     }
   }

@@ -22,8 +22,8 @@ package protocol SharedStore: AnyObject, Sendable {
   var logID: LogID { get }
   /// The epoch of the log. It does not change while the store is open: another one ends the store (`failed`).
   var epoch: Epoch { get }
-  /// How durably a stored batch is stored, as far as the store can prove it now. Changes are told by `durability`.
-  var durability: Durability { get }
+  /// How durably a stored batch is stored, as far as the store can prove it now. Changes are told by `grade`.
+  var grade: SharedGrade { get }
   /// The largest batch that can be stored, in bytes as `Batch.write` writes it. A hub decides no batch beyond it.
   var maxBatchBytes: Int { get }
   /// The store's state, for the hub's status.
@@ -155,10 +155,12 @@ package struct SharedStoreStatus: Sendable, Hashable {
   package var isConnected: Bool
   /// What the engine has room for.
   package var room: SharedRoom
+  /// What to do about the room, in one sentence; empty: nothing.
+  package var roomReason: String
   /// The bytes that the engine uses and may use; 0: not known.
   package var bytes, quotaBytes: UInt64
-  /// Why `durability` is what it is, in one sentence; empty: nothing is to be said.
-  package var durabilityReason: String
+  /// Why the grade is what it is, in one sentence; empty: nothing is to be said.
+  package var gradeReason: String
   /// Revisions by which the tail was behind the log when last compared.
   package var lag: UInt64
   /// How often the tail lost its place or missed a change since the store was opened.
@@ -166,18 +168,33 @@ package struct SharedStoreStatus: Sendable, Hashable {
 
   /// A state; the defaults are those of a store that was not reached yet.
   package init(
-    address: String, isConnected: Bool = false, room: SharedRoom = .enough, bytes: UInt64 = 0, quotaBytes: UInt64 = 0,
-    durabilityReason: String = "", lag: UInt64 = 0, losses: UInt64 = 0
+    address: String, isConnected: Bool = false, room: SharedRoom = .enough, roomReason: String = "", bytes: UInt64 = 0,
+    quotaBytes: UInt64 = 0, gradeReason: String = "", lag: UInt64 = 0, losses: UInt64 = 0
   ) {
     self.address = address
     self.isConnected = isConnected
     self.room = room
+    self.roomReason = roomReason
     self.bytes = bytes
     self.quotaBytes = quotaBytes
-    self.durabilityReason = durabilityReason
+    self.gradeReason = gradeReason
     self.lag = lag
     self.losses = losses
   }
+}
+
+/// What a batch that is stored survives.
+package enum SharedGrade: UInt8, Sendable, Comparable {
+  /// Nothing: the log is in a process's memory.
+  case memory
+  /// The end of hubs, and of engine processes. Whether a power loss of all engine nodes is survived is not proven.
+  case process
+  /// The loss of any minority of the engine's nodes, and a power loss of all of them: at least three voting nodes, each
+  /// proven to sync before it acknowledges.
+  case replicated
+
+  /// Rising: survives more.
+  package static func < (left: SharedGrade, right: SharedGrade) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What an engine has room for, by how much of its quota is used.
