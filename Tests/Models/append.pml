@@ -45,6 +45,7 @@ end:
 
   /* A peer joins that has seen more than this hub: that is no loss of the log, so the store is asked. */
   :: d_step { LOADED(h) && open[h] == 0 && BEHIND(h) && LOADABLE ->
+       EVENT(peer_is_ahead);
 #ifdef BELIEVE_PEER_AHEAD
        if
        :: epoch == 0 ->
@@ -115,7 +116,14 @@ end:
        waiting[h] = waiting[h] | openBits[h];
        if
        :: open[h] == foldPointer && fold == NAME(h) + 1 -> foldStage[h] = 3; foldHead[h] = 0
-       :: open[h] == foldPointer && fold != NAME(h) + 1 -> deleteChunks(h)
+       :: open[h] == foldPointer && fold != NAME(h) + 1 ->
+          if :: fold != 0 -> EVENT(fold_lost) :: else fi;
+          deleteChunks(h)
+       :: open[h] == append && viewLog[h] != logRevision -> EVENT(old_epoch_refused)
+       :: open[h] == append && viewLog[h] == logRevision && (openBits[h] & done[epoch]) == 0 ->
+          EVENT(another_was_first)
+       :: open[h] == append && viewLog[h] == logRevision && (openBits[h] & done[epoch]) != 0 ->
+          if :: sends[0] < 2 && sends[1] < 2 -> EVENT(own_copy_was_first) :: else fi
        :: else
        fi;
        close(h);
@@ -163,7 +171,7 @@ end:
           place = j;
           take(h, changeRecord[j], j);
           if
-          :: i != 0 && i == changeRecord[place] -> acknowledge(h, i)
+          :: i != 0 && i == changeRecord[place] -> EVENT(watch_was_first); acknowledge(h, i)
           :: else -> waiting[h] = waiting[h] | i
           fi
        :: change[j] == folded -> viewHead[h] = j; waiting[h] = waiting[h] | i
@@ -172,6 +180,7 @@ end:
           viewHead[h] = j;
           clearView(h);
           waiting[h] = waiting[h] | i;
+          if :: waiting[h] != 0 -> EVENT(waited_over_removal) :: else fi;
           dropWaiting(h);
           see(h)
        :: change[j] == restored ->

@@ -25,6 +25,14 @@ hidden byte carried_out_once = 1, numbers_are_dense = 1, one_order = 1, outcome_
   owner_has_approved = 1, ends_settled = 1;
 #define MUST(name, condition) if :: (condition) :: else -> name = 0; assert(name) fi
 
+/* Events that the model is made for: `-DSEEK=NAME` searches for one, and must find it. */
+mtype = { two_homes_decide, old_home_hears, store_is_asked, owner_is_awaited };
+#ifdef SEEK
+#define EVENT(name) assert(name != SEEK)
+#else
+#define EVENT(name) skip
+#endif
+
 /* The log: 1 and 2 are the writer's numbers. */
 #define OWNER_TAKEN 3
 #define OWNER_ENDED 4
@@ -136,6 +144,7 @@ end:
 #else
        :: v > view[h] || n > viewMark[h] + 1 ->
 #endif
+          EVENT(store_is_asked);
           MUST(no_false_loss, v <= last && n <= mark + 1);
           catchUp(h)
        :: else
@@ -146,6 +155,7 @@ end:
        k = 0; s = 0; n = 0; v = 0 }
   :: d_step { up[h]?[propose, s, n, v] && nfull(down) ->
        up[h]?k, s, n, v;
+       if :: s != sessions -> EVENT(old_home_hears) :: else fi;
 #ifdef PASS_BEFORE_MARK
        session[h] = s;
 #endif
@@ -168,6 +178,7 @@ end:
 
   /* Decides the next number. */
   :: d_step { open[h] == 0 && viewMark[h] < NUMBERS && (waiting[h] & BIT(viewMark[h] + 1)) && MAYDECIDE(h) ->
+       if :: open[1 - h] != 0 && open[1 - h] <= NUMBERS -> EVENT(two_homes_decide) :: else fi;
        open[h] = viewMark[h] + 1;
        waiting[h] = waiting[h] & ~BIT(open[h]);
        if :: viewOwned[h] && ownerAt == h -> approved = approved | BIT(open[h]) :: else fi;
@@ -187,6 +198,7 @@ end:
   /* It gives up, or a lease after this hub took over it has not joined. Both leave a record before anything of others
      is decided. */
   :: d_step { open[h] == 0 && viewOwned[h] ->
+       if :: waiting[h] != 0 && ownerAt != h -> EVENT(owner_is_awaited) :: else fi;
 #ifdef LEASE_WITHOUT_RECORD
        viewOwned[h] = false
 #else

@@ -93,6 +93,7 @@ inline send(w, h) {
 
 /* A transaction of which the hub knows no more reaches the store. Its answer has a number that is not open. */
 inline land(n) {
+  EVENT(late_one_lands);
   transact(lateHub[n], lateKind[n], lateBits[n], lateLog[n], latePlace[n]);
 #ifdef BOTH_ANSWERS
   lateState[n] = stored; lateHead[n] = revision;

@@ -31,6 +31,15 @@ hidden byte acknowledged_is_stored = 1, acknowledged_is_kept = 1, carried_out_on
   fold_is_whole = 1, one_epoch = 1, ends_settled = 1;
 #define MUST(name, condition) if :: (condition) :: else -> name = 0; assert(name) fi
 
+/* Events that the model is made for: `-DSEEK=NAME` searches for one, and must find it. */
+mtype = { another_was_first, late_one_lands, own_copy_was_first, watch_was_first, peer_is_ahead, fold_lost,
+          waited_over_removal, old_epoch_refused };
+#ifdef SEEK
+#define EVENT(name) assert(name != SEEK)
+#else
+#define EVENT(name) skip
+#endif
+
 /* The store. Each change of it has a revision of its own; `b/log` and the head of the model are two keys. */
 byte revision = 1, logRevision = 1, epoch;
 bool restoring;
