@@ -89,6 +89,8 @@
 
     package func head(of model: String) { run { self.reader.head(of: model) } }
 
+    package func sync(_ number: UInt64) { run { self.tail.sync(number) } }
+
     package func list(prefix: String, after: String, limit: Int) {
       run { self.reader.list(prefix: prefix, after: after, limit: min(max(limit, 1), 1_000)) }
     }

@@ -148,6 +148,24 @@
       }
     }
 
+    /// Names what has changed and was not delivered yet, as it is now. While etcd does not answer, tries again.
+    func sync(_ number: UInt64) {
+      guard !isEnded else { return }
+      log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
+        guard case .success(let response) = result, log.check(response.entries.first) else { return syncAgain(number) }
+        heads(after: check.position, asOf: response.revision) { [self] heads in
+          guard let heads else { return syncAgain(number) }
+          let changed = check.undelivered(heads)
+          if !changed.isEmpty { log.tell(.changed(changed)) }
+          log.tell(.synced(number))
+        }
+      }
+    }
+
+    private func syncAgain(_ number: UInt64) {
+      log.client.loop.after(.milliseconds(100)) { [self] in sync(number) }
+    }
+
     /// The place is compacted: what changed since is named, and the tail goes on from now.
     private func lose() {
       shown.withLock { $0.losses += 1 }

@@ -124,6 +124,9 @@ package struct FaultProfile: Sendable {
   /// Whether the hub tells its keys, which change in flight.
   package var hasKeys = false
 
+  /// How many hubs share the log, and how they reach it.
+  package var cell = CellProfile()
+
   /// Creates a profile without faults.
   package init() {}
 

@@ -142,6 +142,8 @@ struct KnownNumbers {
   /// The lowest unacknowledged number that each of its joins reported, and the version in the answer to each.
   var asked: [UInt32: ProposalNumber] = [:]
   var answered: [UInt32: Version] = [:]
+  /// The models in which a number of it was stored when its last hello arrived.
+  var storedAtHello: Swift.Set<Int> = []
   /// Whether the hub once did not know it any more.
   var wasForgotten = false
   /// Whether it was once told that an outcome is unknown; it may have sent that write again under a later number.

@@ -23,7 +23,7 @@ extension SimulatedHub {
         network.send(frame, to: peer, isPublished: false)
       case .publish:
         guard let topic = SimulatedHub.topic(of: frame.prefix(4)) else { return }
-        for peer in network.peers where peer.link.topics.contains(topic) {
+        for peer in network.peers where peer.hub === self && peer.link.topics.contains(topic) {
           network.send(frame, to: peer, isPublished: true)
         }
       }
@@ -90,6 +90,10 @@ extension SimulatedHub {
   /// Passes on what the hub wants stored or reloaded; the store answers immediately or later.
   /// - Returns: whether anything was answered immediately.
   private func passToStore() throws(Violation) -> Bool {
+    if let handle {
+      try passToLog(handle)
+      return false
+    }
     let (batches, models) = (output.batches, output.reload)
     if !batches.isEmpty { try invariants.observe(.decided(batches)) }
     output.batches.removeAll()
@@ -98,13 +102,13 @@ extension SimulatedHub {
     let query = output.history
     output.history = nil
     if longest > 0 {
-      if let query { agenda.add(.hub(.history(query, run: run)), at: now + chance.within(1...longest)) }
+      if let query { agenda.add(.hub(index, .history(query, run: run)), at: now + chance.within(1...longest)) }
       if !batches.isEmpty {
         store.underway += batches
-        agenda.add(.hub(.appended(batches, run: run)), at: now + chance.within(1...longest))
+        agenda.add(.hub(index, .appended(batches, run: run)), at: now + chance.within(1...longest))
       }
       for model in models {
-        agenda.add(.hub(.reload(model, run: run)), at: now + chance.within(1...longest))
+        agenda.add(.hub(index, .reload(model, run: run)), at: now + chance.within(1...longest))
       }
       return false
     }

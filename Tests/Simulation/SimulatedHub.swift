@@ -8,6 +8,15 @@ final class SimulatedHub: SimulationPart {
   let invariants: Invariants
   let network: SimulatedNetwork
   let store: SimulatedStore
+  /// Its number in its cell, from 0.
+  let index: Int
+  /// The hubs with which it shares the log; nil: it has the log alone.
+  @exclusivity(unchecked) private(set) weak var cell: SimulatedCell?
+  /// Its way to the shared log, and what has come from there.
+  @exclusivity(unchecked) private(set) var handle: SharedMemoryStore?
+  @exclusivity(unchecked) private(set) var arrived: SimulatedCell.Inbox?
+  /// Counts its appends to that log.
+  @exclusivity(unchecked) var appends: UInt64 = 0
   @exclusivity(unchecked) var machine: HubMachine?
   @exclusivity(unchecked) var output = HubOutput()
   /// Counts the starts of the hub.
@@ -25,11 +34,15 @@ final class SimulatedHub: SimulationPart {
   /// Frames of the output that the invariants have observed.
   @exclusivity(unchecked) var observedFrames = 0
 
-  init(_ context: SimulationContext, _ invariants: Invariants, _ network: SimulatedNetwork) {
+  init(
+    _ context: SimulationContext, _ invariants: Invariants, _ network: SimulatedNetwork, of cell: SimulatedCell? = nil
+  ) {
     self.context = context
     self.invariants = invariants
     self.network = network
-    store = SimulatedStore(context, invariants)
+    self.cell = cell
+    index = cell?.hubs.count ?? 0
+    store = cell?.store ?? SimulatedStore(context, invariants)
   }
 
   /// Whether its process exists, stopped or not.
@@ -44,9 +57,9 @@ final class SimulatedHub: SimulationPart {
 
   /// - Returns: whether its log lacks nothing.
   func startMachine() throws(Violation) -> Bool {
-    run += 1
-    let isProven = run == 1 || profile.isDurable && !store.isTailLost
-    if !isProven || run == 1 { epoch += 1 << 32 | 1 }
+    run = cell?.nextStart() ?? run + 1
+    let isProven = cell != nil || run == 1 || profile.isDurable && !store.isTailLost
+    if cell != nil { epoch = SimulatedCell.epoch } else if !isProven || run == 1 { epoch += 1 << 32 | 1 }
     store.restart()
     topicNames.removeAll()
     users.removeAll()
@@ -59,6 +72,7 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
     configuration.listGap = profile.listGap
+    configuration.isShared = cell != nil
     if context.rights != nil {
       configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")]
       configuration.topicSeed = UInt64(start)
@@ -68,7 +82,11 @@ final class SimulatedHub: SimulationPart {
     _ = machine.apply(context.rights?.policy)
     machine.apply(context.rights?.members)
     if let keys { machine.announce(keys, into: &output) }
-    for model in store.models {
+    if let cell {
+      (handle, arrived) = cell.open()
+      agenda.add(.hub(index, .stepLog(run: run)), at: now + 1)
+    }
+    for model in cell == nil ? store.models : [] {
       do {
         try machine.restore(try store.load(model))
       } catch {
@@ -78,15 +96,17 @@ final class SimulatedHub: SimulationPart {
     self.machine = machine
     output.removeAll()
     observedFrames = 0
-    agenda.add(.hub(.tick(run: run)), at: now + 1)
+    agenda.add(.hub(index, .tick(run: run)), at: now + 1)
     return isProven
   }
 
   /// Its process is gone, with all that it has not stored.
   func kill() {
-    record("hub crashes")
+    record("\(self) crashes")
     counts[.hubCrash] += 1
     if let counters { context.add(counters) }
+    if let handle { cell?.abandon(handle, of: self) }
+    (handle, arrived) = (nil, nil)
     machine = nil
     isPaused = false
     inbox.removeAll()
@@ -96,7 +116,7 @@ final class SimulatedHub: SimulationPart {
     record("the hub is stopped")
     counts[.hubPause] += 1
     isPaused = true
-    agenda.add(.hub(.resume(run: run)), at: now + chance.within(3_100...6_000))
+    agenda.add(.hub(index, .resume(run: run)), at: now + chance.within(3_100...6_000))
   }
 
   private func resume() throws(Violation) {
@@ -116,6 +136,7 @@ final class SimulatedHub: SimulationPart {
       switch event {
       case .resume(let run): if run == self.run { return try resume() }
       case .tick: break
+      case .stepLog(let run): return try stepLog(run)
       default: return inbox.append(event)
       }
     }
@@ -132,8 +153,10 @@ final class SimulatedHub: SimulationPart {
         try tick(isAfterPause: false)
         due = read { $0.nextDeadline } ?? now
       }
-      agenda.add(.hub(.tick(run: run)), at: max(now + 1, min(due, now + 250)))
+      agenda.add(.hub(index, .tick(run: run)), at: max(now + 1, min(due, now + 250)))
     case .resume: break
+    case .stepLog(let run): try stepLog(run)
+    case .healLog(let run): if self.run == run { healLog() }
     }
   }
 
@@ -169,7 +192,7 @@ final class SimulatedHub: SimulationPart {
   }
 
   private func tick(isAfterPause: Bool) throws(Violation) {
-    let before = network.peers.filter(hasSession)
+    let before = network.peers.filter { $0.hub === self && hasSession($0) }
     machine?.tick(time: time, into: &output)
     for peer in before where isThere && !hasSession(peer) {
       try invariants.observe(.sessionExpired(peer, isAfterPause: isAfterPause))

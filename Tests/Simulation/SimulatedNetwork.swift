@@ -58,7 +58,7 @@ final class SimulatedNetwork: SimulationPart {
   /// Sends a frame of a peer.
   func send(_ frame: [UInt8], of peer: SimulatedPeer) {
     deliver(
-      .hub(.frame(frame, peer: peer.index, generation: peer.link.hubSide)), within: profile.requestDelay,
+      .hub(peer.hub.index, .frame(frame, peer: peer.index, generation: peer.link.hubSide)), within: profile.requestDelay,
       after: &peer.link.lastUpArrival)
   }
 
@@ -66,7 +66,8 @@ final class SimulatedNetwork: SimulationPart {
     // Who lacks the right cannot connect to where the hub publishes.
     if let rights = context.rights, !rights.users[peer.user].hasFanout { return }
     deliver(
-      .hub(.subscription(topic, isOn: isOn, peer: peer.index, generation: peer.link.generation)),
+      .hub(
+        peer.hub.index, .subscription(topic, isOn: isOn, peer: peer.index, generation: peer.link.generation)),
       within: profile.publishDelay, after: &peer.link.lastSubscriptionArrival)
   }
 

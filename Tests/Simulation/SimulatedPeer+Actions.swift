@@ -6,7 +6,7 @@ extension SimulatedPeer {
   func deliver(_ frame: [UInt8], _ generation: Int) throws(Violation) {
     guard link.generation == generation else { return }
     context.recordDelivered(frame)
-    record("hub → \(self)  \(FrameText.text(ofHubFrame: frame))")
+    record("\(hub) → \(self)  \(FrameText.text(ofHubFrame: frame))")
     let kind = HubMessageKind(rawValue: frame[4])
     try invariants.observe(.reading(kind))
     if kind == .catchup { countOlderSnapshot(frame) }
@@ -67,6 +67,11 @@ extension SimulatedPeer {
 
   func connect(_ generation: Int) throws(Violation) {
     guard link.generation == generation else { return }
+    if let hubs = hub.cell?.hubs {
+      let other = hubs[chance.below(hubs.count)]
+      if other !== hub, link.hubSide >= 0 { counts[.movedToOtherHub] += 1 }
+      hub = other
+    }
     guard hub.isThere else {
       link.generation += 1
       session.lost(now: clock, into: &effects)

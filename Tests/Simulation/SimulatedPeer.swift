@@ -6,7 +6,8 @@ import BindingProtocol
 final class SimulatedPeer: SimulationPart, CustomStringConvertible {
   let context: SimulationContext
   let invariants: Invariants
-  let hub: SimulatedHub
+  /// The hub that it is connected to, or was last.
+  @exclusivity(unchecked) var hub: SimulatedHub
   /// Its index in the world.
   let index: Int
   @exclusivity(unchecked) var session: Session

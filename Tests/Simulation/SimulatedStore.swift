@@ -84,6 +84,12 @@ final class SimulatedStore: SimulationPart {
     log.append(batch)
   }
 
+  /// A batch stands in the log that several hubs share.
+  func enter(_ batch: Batch, by hub: SimulatedHub) throws(Violation) {
+    try invariants.observe(.stored(batch, hub))
+    log.append(batch)
+  }
+
   /// One write by a peer of another hub in front of the same log.
   private func batchOfAnotherHub(for batch: Batch) -> Batch {
     context.writeCount += 1

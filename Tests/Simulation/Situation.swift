@@ -125,10 +125,27 @@ package enum Situation: String, CaseIterable, Sendable {
   case fellBack = "field set back at the end of its time limit"
   case renewed = "field set back after renewals"
   case sentLateAsVoid = "late write of a field that expires sent as void"
+  case followed = "record of another hub followed"
+  case movedToOtherHub = "peer moved to another hub"
+  case unknownAppend = "append to the shared log without an answer"
+  case movedByFold = "append outrun by records that are folded"
+  case tailLost = "tail of the shared log lost its place"
+  case tailMissed = "record that the tail did not show"
+  case cutFromLog = "hub cut from the shared log"
+  case cellRemoval = "model removed from the shared log"
   case shownAsExpired = "default shown because the hub was not heard"
 }
 
 extension Situation {
+  /// Whether it needs several hubs over one log.
+  var isOfCells: Bool {
+    switch self {
+    case .followed, .movedToOtherHub, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog, .cellRemoval:
+      true
+    default: false
+    }
+  }
+
   /// Counted from 0 in the order of `allCases`; hashing the raw value would cost more than the event that is
   /// counted.
   // SAFETY: the enum has fewer than 257 cases without payloads, so each is stored as one byte, its number.
@@ -153,8 +170,10 @@ package struct Counts: Sendable {
     for index in counts.indices { counts[index] += other.counts[index] }
   }
 
-  /// The situations that did not occur.
-  package var never: [Situation] { Situation.allCases.filter { self[$0] == 0 } }
+  /// The situations that did not occur, of those of one hub or of those of several hubs.
+  package func never(inCells: Bool) -> [Situation] {
+    Situation.allCases.filter { self[$0] == 0 && $0.isOfCells == inCells }
+  }
 
   /// One line for each situation.
   package var table: String {

@@ -9,7 +9,9 @@ package final class World: SimulationPart {
   let context: SimulationContext
   let invariants: Invariants
   let network: SimulatedNetwork
+  /// The hub, or the first of the cell.
   let hub: SimulatedHub
+  private let cell: SimulatedCell?
   private let attackers: Attackers
   private let faults: Faults
   private let workload: Workload
@@ -23,7 +25,8 @@ package final class World: SimulationPart {
   /// - Parameters:
   ///   - profile: the faults to inject; nil draws them from the seed.
   ///   - keepsTrace: whether to record every step in `trace`.
-  package init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
+  ///   - isCell: whether the drawn history is one of several hubs over one log.
+  package init(seed: UInt64, profile: FaultProfile? = nil, isCell: Bool = false, keepsTrace: Bool = false) {
     // Each stream of its own, so that drawing from one does not change what the others give.
     var chance = Chance(seed: seed)
     var featureChance = Chance(seed: seed ^ 0x5EED_C0DE)
@@ -48,13 +51,21 @@ package final class World: SimulationPart {
       drawn.drawKeeping(from: &keepingChance)
       drawn.drawUndo(from: &undoChance)
       drawn.drawLists(from: &listChance)
+      var cellChance = Chance(seed: seed ^ 0x0CE1_15EED)
+      if isCell { drawn.drawCell(from: &cellChance) }
     }
     context = SimulationContext(
       profile: drawn, chance: chance, featureChance: featureChance, rightsChance: rightsChance, keepsTrace: keepsTrace)
     if drawn.hasLimits { context.rights?.drawLimits(&limitChance) }
     invariants = Invariants(context)
     network = SimulatedNetwork(context, isolationChance: Chance(seed: seed ^ 0x0F06_5EED))
-    hub = SimulatedHub(context, invariants, network)
+    let isAlone = drawn.cell.hubs == 1
+    cell = isAlone ? nil : SimulatedCell(context, invariants, faultChance: Chance(seed: seed ^ 0x0E6_15EED))
+    hub = SimulatedHub(context, invariants, network, of: cell)
+    cell?.hubs.append(hub)
+    while let cell, cell.hubs.count < drawn.cell.hubs {
+      cell.hubs.append(SimulatedHub(context, invariants, network, of: cell))
+    }
     attackers = Attackers(hub, chance: attackChance)
     faults = Faults(hub, attackers)
     undoWorkload = UndoWorkload(context, invariants.undo)
@@ -93,13 +104,13 @@ package final class World: SimulationPart {
     } catch {
       throw error.at(now)
     }
-    if let counters = hub.counters { context.add(counters) }
+    for hub in hubs { if let counters = hub.counters { context.add(counters) } }
     counts[.decided] = invariants.log.decided
     for peer in network.peers { counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
   private func runChaos() throws(Violation) {
-    try faults.startHub()
+    for hub in hubs { try faults.start(hub) }
     for peer in network.peers {
       if profile.writesTooDeep { try peer.writeTooDeep() }
       agenda.add(.tick(peer: peer.index, run: 0), at: now + chance.within(0...50))
@@ -118,11 +129,13 @@ package final class World: SimulationPart {
     while let event = context.nextEvent(until: end) { try handle(event) }
   }
 
+  private var hubs: [SimulatedHub] { cell?.hubs ?? [hub] }
+
   // MARK: Events
 
   private func handle(_ event: WorldEvent) throws(Violation) {
     switch event {
-    case .hub(let event): try hub.handle(event)
+    case .hub(let index, let event): try hubs[index].handle(event)
     case .peer(let index, let run, let event):
       let peer = network.peers[index]
       if peer.process.run == run { try handle(event, of: peer) }
@@ -140,7 +153,7 @@ package final class World: SimulationPart {
     case .stepInEphemeralModel(let peer): try ephemeralWorkload.step(network.peers[peer])
     case .stepExpiring(let peer): try expiryWorkload.step(network.peers[peer])
     case .lookAtExpiring: try expiryWorkload.look()
-    case .startHub: if !hub.isThere { try faults.startHub() }
+    case .startHub(let index): if !hubs[index].isThere { try faults.start(hubs[index]) }
     case .endQuiet: context.isQuiet = false
     case .forgeOffer(let run): if hub.run == run { try attackers.forgeOffer() }
     case .attack: try attackers.attack()
@@ -174,7 +187,10 @@ package final class World: SimulationPart {
     context.isChaos = false
     record("healing")
     for peer in network.peers where profile.visits > 0 { try workload.joinVisited(peer) }
-    if !hub.isThere { try faults.startHub() }
+    for hub in hubs {
+      hub.healLog()
+      if !hub.isThere { try faults.start(hub) }
+    }
     try ephemeralWorkload.endOwnership()
     // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
     try run(for: 15_000)
@@ -210,5 +226,6 @@ package final class World: SimulationPart {
       try run(for: 5_000)
     }
     try invariants.atRest(hub, network.peers)
+    try cell?.checkAtRest()
   }
 }

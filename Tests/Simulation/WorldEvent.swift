@@ -4,7 +4,8 @@ import BindingProtocol
 
 /// What is to happen in a simulated world.
 enum WorldEvent {
-  case hub(HubEvent)
+  /// The number of the hub, and what happens there.
+  case hub(Int, HubEvent)
   /// Void once that process of the peer has ended.
   indirect case peer(Int, run: Int, PeerEvent)
   case tick(peer: Int, run: Int)
@@ -17,7 +18,7 @@ enum WorldEvent {
   case stepInEphemeralModel(peer: Int)
   case stepExpiring(peer: Int)
   case lookAtExpiring
-  case startHub
+  case startHub(Int)
   case endQuiet
   case forgeOffer(hubRun: Int)
   case attack
@@ -34,6 +35,9 @@ enum HubEvent {
   case history(HistoryQuery, run: Int)
   case tick(run: Int)
   case resume(run: Int)
+  /// In a cell: its handle of the log does what is due, and reaches the log again.
+  case stepLog(run: Int)
+  case healLog(run: Int)
 }
 
 /// What is to happen at one process of a peer.

@@ -12,6 +12,10 @@ struct HubContext {
   /// When the hub started, and when it last ticked, on the monotonic clock.
   let startedAt: UInt64
   var lastTick: UInt64
+  /// How durably the store keeps commits now.
+  var durability: Durability
+  /// Whether every model of the log is here, so that all can be listed.
+  var isComplete: Bool
   /// Until then the full store makes the hub defer every decision that needs room in it.
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
@@ -24,6 +28,8 @@ struct HubContext {
 
   init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime) {
     self.configuration = configuration
+    durability = configuration.durability
+    isComplete = !configuration.isShared
     start = birth.start
     logID = birth.logID
     epoch = birth.epoch

@@ -88,6 +88,10 @@ package struct HubCounters: Sendable, Hashable {
   package var peersAhead: UInt64 = 0
   /// Batches that found commits of another hub in the store.
   package var movedBatches: UInt64 = 0
+  /// Batches of other hubs that the tail of a shared store brought.
+  package var followedBatches: UInt64 = 0
+  /// Times the tail of a shared store lost its place.
+  package var tailLosses: UInt64 = 0
   /// Batches of which the store could not say whether they are stored.
   package var unknownBatches: UInt64 = 0
   /// Batches for which the store had no room.

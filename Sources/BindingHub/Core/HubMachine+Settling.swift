@@ -29,6 +29,7 @@ extension HubMachine {
     }
     hub.models.keepTouched(still)
     removals.send(presence, &hub, time, &output)
+    if shared != nil { rememberSent(output.batches) }
     publisher.sendShares(&hub, &output)
     history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
@@ -43,7 +44,7 @@ extension HubMachine {
     let model = hub.models[index]
     if !model.members.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
     if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
-      let batch = model.finishBatch(epoch: hub.epoch)
+      let batch = model.finishBatch(epoch: hub.epoch, isShared: shared != nil)
       output.batches.append(batch)
     } else if mayRenumber(index, time) {
       publisher.renumber(index, &hub, &output)
@@ -93,29 +94,38 @@ extension HubMachine {
   ) {
     for (result, batch) in zip(results, batches) {
       guard let index = hub.models.index(named: batch.model) else { continue }
-      switch result {
-      case .stored where batch.form == .removal:
-        removed(batch, index, time, &output)
-        continue
-      case .stored where batch.form != .ordinary: publisher.renumbered(batch, index, &hub, &output)
-      case .stored: stored(batch, index, time, &output)
-      case .moved(let others):
-        hub.counters.movedBatches += 1
-        hub.putOff(index)
-        for other in others { apply(other, index, time, &output) }
-      case .full:
-        hub.counters.fullAppends += 1
-        hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
-        hub.putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: hub.configuration.fullMilliseconds))
-      case .unknown:
-        hub.counters.unknownBatches += 1
-        output.reload.append(batch.model)
-        continue
-      }
+      settle(result, of: batch, index, time, &output)
+      if case .unknown = result { continue }
+      if case .stored = result, batch.form == .removal { continue }
       keepRemoved(index, time, &output)
       goOn(index, time, &output)
     }
     finishDrain(time: time, into: &output)
+  }
+
+  /// Handles the store's result of one batch.
+  mutating func settle(
+    _ result: Appended, of batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    switch result {
+    case .stored:
+      switch batch.form {
+      case .ordinary: stored(batch, index, time, &output)
+      case .renumbering: publisher.renumbered(batch, index, &hub, &output)
+      case .removal: removed(batch, index, time, &output)
+      }
+    case .moved(let others):
+      hub.counters.movedBatches += 1
+      hub.putOff(index)
+      for other in others { apply(other, index, time, &output) }
+    case .full:
+      hub.counters.fullAppends += 1
+      hub.storeFullUntil = time.monotonic + hub.configuration.fullMilliseconds
+      hub.putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: hub.configuration.fullMilliseconds))
+    case .unknown:
+      hub.counters.unknownBatches += 1
+      output.reload.append(batch.model)
+    }
   }
 
   private mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
@@ -189,7 +199,7 @@ extension HubMachine {
 
   /// Applies what other hubs have stored meanwhile. Compacted commits can no longer be published: the joined peers
   /// get the head, and catch up.
-  private mutating func apply(
+  mutating func apply(
     _ stored: StoredModel, _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) throws(StoreError) {
     let model = hub.models[index]
@@ -213,7 +223,7 @@ extension HubMachine {
   }
 
   /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
-  private mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
     hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
     endUnable(in: index, time, &output)
@@ -238,14 +248,14 @@ extension HubMachine {
   }
 
   /// Keeps a model whose removal was not stored.
-  private mutating func keepRemoved(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func keepRemoved(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard let joins = removals.end(hub.models[index]) else { return }
     hub.models.touch(index)
     for (session, join) in joins { joinModel(join, session, time, &output) }
   }
 
   /// Removes a model from memory. Its topic is never reused; its index is.
-  private mutating func remove(_ index: Int) {
+  mutating func remove(_ index: Int) {
     let model = hub.models[index]
     hub.models.remove(index)
     for writer in model.writers.records { hub.sessions.identities[writer.origin.tag]?.models.remove(index) }

@@ -16,6 +16,8 @@ package struct HubMachine {
   var expiries: ExpiryTable
   var history = HistoryQueue()
   var reporter = StatusReporter()
+  /// What the hub knows of a log that it shares with other hubs; nil: it has the log alone.
+  var shared: SharedLog?
 
   /// Creates a hub with no models; `restore` adds those that the store has.
   /// - Parameters:
@@ -29,9 +31,10 @@ package struct HubMachine {
     proposals = ProposalQueue(
       Sequencer(
         limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes,
-        spacing: RankSpacing(gap: configuration.listGap)))
+        spacing: RankSpacing(gap: configuration.listGap), isShared: configuration.isShared))
     publisher = ModelPublisher(configuration, time: time)
     recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
+    shared = configuration.isShared ? SharedLog() : nil
   }
 
   /// Restores a stored model. Must precede every other call.
@@ -175,7 +178,7 @@ package struct HubMachine {
     if publisher.beat(&hub, time, &output) {
       presence.publishAll(&hub, time)
       presence.endReturns(&hub, time)
-      if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now) }
+      if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now, wall: time.wall) }
     }
     publisher.heads.publishDue(&hub, time, &output)
     for id in hub.sessions.expired(now: now) {

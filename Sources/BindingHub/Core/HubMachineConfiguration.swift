@@ -21,6 +21,8 @@ package struct HubMachineConfiguration: Sendable {
   package var name = "hub"
   /// How durably the store keeps commits.
   package var durability = Durability.memory
+  /// Whether several hubs share the store (`SharedStore`): its events then go to `HubMachine.receive`.
+  package var isShared = false
   /// The endpoints that each welcome reports.
   package var endpoints: [HubEndpoint] = []
   /// Whether anybody on the network may read and write everything. Peers, pages and the status say so.

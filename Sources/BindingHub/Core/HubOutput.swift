@@ -35,6 +35,10 @@ package struct HubOutput: Sendable {
   package var cut: [SubscriberID] = []
   /// Models to load from the store; they go to `HubMachine.reloaded`.
   package var reload: [String] = []
+  /// The model after which a page of all models is to be listed; their `listed` goes to `HubMachine.receive`.
+  package var listAfter: String?
+  /// A number to sync the tail with; its `synced` goes to `HubMachine.receive`.
+  package var sync: UInt64?
   /// A page of history to read from the store; the answer goes to `HubMachine.answered`.
   package var history: HistoryQuery?
   /// A new epoch, set when acknowledged commits are missing. The store must record it before the batches.
@@ -52,7 +56,7 @@ package struct HubOutput: Sendable {
   /// Whether there is nothing to send, store, load or end.
   package var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
-      && history == nil
+      && history == nil && listAfter == nil && sync == nil
   }
 
   /// The number of frames to send.
@@ -78,6 +82,8 @@ package struct HubOutput: Sendable {
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
     history = nil
+    listAfter = nil
+    sync = nil
     forgotten.removeAll()
     failure = nil
     notices.removeAll()

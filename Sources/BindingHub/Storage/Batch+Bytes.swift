@@ -6,7 +6,8 @@ package import BindingProtocol
 ///             or 0:u8 form:u8(1) model:text8 record:u64 epoch:u64 version:u64          the model is removed
 ///             or 0:u8 form:u8(2) model:text8 record:u64 epoch:u64 version:u64 list32(u32)
 ///                                                 only the fields with these rising ids remain, renumbered from 0
-///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
+///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen;
+///                                                        in a log of several hubs: 3 confirmed, 4 forgotten
 ///
 /// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic has no meaning here.
 extension Batch {
@@ -42,7 +43,7 @@ extension Batch {
     for decision in decisions {
       writer.origin(decision.origin)
       writer.u32(decision.number)
-      writer.u8(decision.isSeen ? 2 : decision.outcome == nil ? 0 : 1)
+      writer.u8(decision.outcome == nil ? decision.form.rawValue : 1)
       if let outcome = decision.outcome {
         WireOutcome(topic: Topics.firstModel, number: decision.number, outcome).write(to: &writer)
       }
@@ -76,7 +77,9 @@ extension Batch {
         }
         decisions.append(Decision(origin: origin, number: number, outcome: outcome.rest))
       case 2: decisions.append(Decision(seen: number, of: origin.tag))
-      case let kind: throw reader.error("kind", "is \(kind); 0 to 2 are known")
+      case 3: decisions.append(Decision(number, of: origin, form: .confirmed))
+      case 4: decisions.append(Decision(number, of: origin, form: .forgotten))
+      case let kind: throw reader.error("kind", "is \(kind); 0 to 4 are known")
       }
     }
   }

@@ -199,8 +199,9 @@ package struct Batch: Sendable, Hashable {
   }
 }
 
-/// A decided proposal that became no commit. Without an outcome: a number raised by a join, or one that peers saw
-/// decided in an older epoch of the log.
+/// A decided proposal that became no commit, or what else a record says of a writer: a number raised by a join, one
+/// that peers saw decided in an older epoch of the log, and in a log of several hubs what a writer has confirmed, or
+/// that it is forgotten.
 package struct Decision: Sendable, Hashable {
   /// The writer.
   package var origin: Origin
@@ -208,9 +209,21 @@ package struct Decision: Sendable, Hashable {
   package var number: ProposalNumber
   /// The outcome; nil for a raised or seen number.
   package var outcome: WireOutcome.Rest?
-  /// Raises no last decided number: a proposal up to this number, first sent in an older epoch, may have been
-  /// committed there.
-  package var isSeen = false
+  /// What the number means.
+  package var form = Form.decided
+
+  /// What a number means.
+  package enum Form: UInt8, Sendable {
+    /// It is decided, with the outcome or, without one, raised by a join.
+    case decided
+    /// A proposal up to it, first sent in an older epoch, may have been committed there. It raises no last decided
+    /// number.
+    case seen = 2
+    /// The writer has confirmed all outcomes up to it.
+    case confirmed = 3
+    /// The writer is forgotten, unless a later number of it is decided.
+    case forgotten = 4
+  }
 
   /// An outcome, or with nil a number raised by a join.
   package init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
@@ -221,8 +234,13 @@ package struct Decision: Sendable, Hashable {
 
   /// A number that peers saw decided in an older epoch.
   package init(seen number: ProposalNumber, of tag: Tag) {
-    self.init(origin: Origin(tag: tag, name: ""), number: number, outcome: nil)
-    isSeen = true
+    self.init(number, of: Origin(tag: tag, name: ""), form: .seen)
+  }
+
+  /// A number that is no outcome.
+  package init(_ number: ProposalNumber, of origin: Origin, form: Form) {
+    self.init(origin: origin, number: number, outcome: nil)
+    self.form = form
   }
 }
 

@@ -25,7 +25,7 @@ struct ConvergenceOracle: Invariant, SimulationPart {
           "write \(id.rawValue) of \(peer) to \(modelNames[write.model]) has no outcome after all has healed")
       }
       for (index, model) in modelNames.enumerated() {
-        guard let head = hub.head(of: model) else { continue }
+        guard let head = peer.hub.head(of: model) else { continue }
         let mine = peer.session.version(of: model)
         if context.rights?.mayRead(peer.user, index) == false {
           guard mine.version == 0 else {
@@ -33,7 +33,7 @@ struct ConvergenceOracle: Invariant, SimulationPart {
           }
           continue
         }
-        guard mine.version == head.version, mine.epoch == hub.epoch else {
+        guard mine.version == head.version, mine.epoch == peer.hub.epoch else {
           throw Violation(
             .convergence,
             "\(peer) has version \(mine.version) of \(model) in epoch \(mine.epoch >> 32), "

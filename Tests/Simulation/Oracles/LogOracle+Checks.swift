@@ -7,7 +7,7 @@ extension LogOracle {
   func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Violation) {
     var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
     numbers.reserveCapacity(decisions.count + (group?.commits.count ?? 0))
-    for decision in decisions where !decision.isSeen {
+    for decision in decisions where decision.form == .decided {
       numbers.append((decision.origin.tag, decision.number, decision.outcome == nil))
     }
     for commit in group?.commits ?? [] {

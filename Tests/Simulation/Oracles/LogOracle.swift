@@ -271,7 +271,7 @@ final class LogOracle: Invariant {
   }
 
   private func record(_ new: [Decision], of model: Int, run: Int) {
-    for decision in new where !decision.isSeen {
+    for decision in new where decision.form == .decided {
       results.raise(decision.origin.tag, to: decision.number, in: model)
       guard let rest = decision.outcome, !claims.attackers.contains(decision.origin.tag) else { continue }
       let name = Name(model: model, tag: decision.origin.tag, number: decision.number)

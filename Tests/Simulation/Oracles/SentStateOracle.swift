@@ -10,6 +10,8 @@ struct SentStateOracle: Invariant, SimulationPart {
   mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .sent(let frame, let kind, let destination, let hub): try check(frame, kind, to: destination, hub)
+    case .received(let frame, let peer) where frame[0] == PeerMessageKind.hello.rawValue:
+      peer.numbers.storedAtHello = Swift.Set(modelNames.indices.filter { log.lastDecided(of: peer.tag, in: $0) > 0 })
     case .received(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:
       guard case (_, .join(let joins))? = try? PeerMessage.decode(frame) else { return }
       for join in joins where join.form == .model { peer.numbers.asked[join.request] = join.unacknowledged }
@@ -130,8 +132,9 @@ struct SentStateOracle: Invariant, SimulationPart {
   private func checkForgotten(_ peer: SimulatedPeer) throws(Violation) {
     guard log.losses == 0, !profile.forgetsSoon else { return }
     let tag = peer.tag
+    // What an earlier process of it had sent to another hub may be stored later.
     for (model, name) in modelNames.prefix(profile.models).enumerated()
-    where peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0 {
+    where (profile.cell.hubs == 1 || peer.numbers.storedAtHello.contains(model)) && peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0 {
       throw Violation(
         .outcomeKept, "the hub says that it does not know \(peer), whose last decided number in \(name) is stored")
     }

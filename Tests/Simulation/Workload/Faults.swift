@@ -23,7 +23,9 @@ final class Faults: SimulationPart {
   /// - Returns: whether the application can do nothing else in this step.
   func inject(at peer: SimulatedPeer) throws(Violation) -> Bool {
     let profile = profile
-    if hub.isThere, chance.perMille(profile.hubCrashes) { try crashHub() }
+    let hub = peer.hub
+    hub.cell?.inject(at: hub)
+    if hub.isThere, chance.perMille(profile.hubCrashes) { try crash(hub) }
     if chance.perMille(profile.unnoticedLosses), isAllQuiet {
       try loseUnnoticed()
       return true
@@ -51,25 +53,25 @@ final class Faults: SimulationPart {
 
   // MARK: The hub
 
-  func startHub() throws(Violation) {
+  func start(_ hub: SimulatedHub) throws(Violation) {
     let isProven = try hub.startMachine()
     if !isProven { attackers.awaitForgedOffer() }
-    record("hub starts, run \(hub.run), epoch \(hub.epoch >> 32)")
+    record("\(hub) starts, run \(hub.run), epoch \(hub.epoch >> 32)")
     if hub.run > 1, profile.impostors > 0 { try impostors.impersonateFirst() }
   }
 
-  private func crashHub(losingUnnoticed: Bool = false) throws(Violation) {
+  private func crash(_ hub: SimulatedHub, losingUnnoticed: Bool = false) throws(Violation) {
     hub.kill()
     if losingUnnoticed {
       lostModels = try hub.store.loseUnnoticed()
-    } else {
+    } else if hub.cell == nil {
       try hub.store.crash(with: hub)
     }
-    for peer in network.peers where peer.link.isConnected {
+    for peer in network.peers where peer.link.isConnected && peer.hub === hub {
       peer.disconnect()
       try peer.settle()
     }
-    agenda.add(.startHub, at: now + chance.within(50...1_500))
+    agenda.add(.startHub(hub.index), at: now + chance.within(50...1_500))
   }
 
   /// The hub restarts without its last commits and does not notice. No peer writes for a while: decisions made
@@ -77,7 +79,7 @@ final class Faults: SimulationPart {
   private func loseUnnoticed() throws(Violation) {
     context.isQuiet = true
     agenda.add(.endQuiet, at: now + 4_000)
-    try crashHub(losingUnnoticed: true)
+    try crash(hub, losingUnnoticed: true)
     let newcomer = chance.below(network.peers.count)
     self.newcomer = newcomer
     try crash(network.peers[newcomer])

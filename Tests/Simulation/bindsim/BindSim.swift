@@ -16,6 +16,8 @@ struct BindSim: ParsableCommand {
   var fresh: UInt64?
   @Option(help: "Run this seed alone and print every step.")
   var replay: UInt64?
+  @Flag(help: "Let several hubs share one log.")
+  var cell = false
   @Flag(help: "End with the first broken history, print it in one line, and draw no seed afresh.")
   var untilBroken = false
   #if MUTANTS
@@ -39,13 +41,13 @@ struct BindSim: ParsableCommand {
     for number in 0..<UInt64(max(seeds, 0)) {
       // Every second seed is fresh.
       let seed = untilBroken ? from + number : (number % 2 == 0 ? from : fresh) + number / 2
-      let world = World(seed: seed)
+      let world = World(seed: seed, isCell: cell)
       run += 1
       do {
         try world.run()
       } catch {
         broken += 1
-        print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim --replay \(seed)")
+        print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim \(cell ? "--cell " : "")--replay \(seed)")
       }
       all.add(world.counts)
       digest = digest &* 31 &+ world.digest
@@ -55,7 +57,7 @@ struct BindSim: ParsableCommand {
     let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
     print(all.table)
     print(BindSim.figures(all, run, seconds))
-    let never = run >= BindSim.enough ? all.never : []
+    let never = run >= BindSim.enough ? all.never(inCells: cell) : []
     for situation in never { print("never happened: \(situation.rawValue)") }
     print("digest of these histories: \(String(digest, radix: 16))")
     print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
@@ -85,7 +87,7 @@ struct BindSim: ParsableCommand {
   #endif
 
   private func printTrace(_ seed: UInt64) {
-    let world = World(seed: seed, keepsTrace: true)
+    let world = World(seed: seed, isCell: cell, keepsTrace: true)
     do {
       try world.run()
       print(world.trace.joined(separator: "\n"))

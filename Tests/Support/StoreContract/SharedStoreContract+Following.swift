@@ -61,6 +61,22 @@ extension SharedStoreContract {
       try writers[0].write("6", client)
       try reader.wait(until: "the next record") { reader.followed.contains { $0.batch.record == 6 } }
     },
+    SharedStoreContract("when a sync is answered, the tail has shown or named all that was stored before it") { bench in
+      let (reader, client) = (try bench.open(.none), try bench.open(.none))
+      try reader.wait(until: "its tail") { !reader.all.isEmpty }
+      var writer = ModelWriter("lamp", 1)
+      for number in 1...5 as ClosedRange<UInt64> {
+        try writer.write("\(number)", client)
+        let first = reader.all.count
+        reader.store.sync(number)
+        try reader.wait("synced", after: first) { if case .synced(number) = $0 { true } else { nil } }
+        let shown = reader.followed.contains { $0.batch.record == number }
+        let named = reader.all.contains { event in
+          if case .changed(let heads) = event { heads.contains { $0.record == number } } else { false }
+        }
+        try expect(shown || named, "record \(number) is neither shown nor named")
+      }
+    },
     SharedStoreContract("a change of room is told, and refuses all but removals until there is room again") { bench in
       let client = try bench.open(.none)
       var (writer, other) = (ModelWriter("lamp", 1), ModelWriter("fan", 1))

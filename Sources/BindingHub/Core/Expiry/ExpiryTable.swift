@@ -203,6 +203,7 @@ extension Sequencer {
       model.rule(of: id)?.expiry != nil, model.isDecided(id, as: value)
     else { return false }
     model.batch.pending.renewed.append(id)
-    return true
+    // Another hub that shares the log sees only commits.
+    return !isShared
   }
 }

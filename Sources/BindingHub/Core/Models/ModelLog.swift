@@ -99,9 +99,20 @@ final class ModelLog {
     if !batch.body.isEmpty {
       batch.body.withUnsafeBytes { applyCommits($0, recentLimit, decidedAt) }
     }
+    var forgotten: Set<Tag> = []
     for decision in batch.decisions {
-      if decision.isSeen {
+      switch decision.form {
+      case .decided: break
+      case .seen:
         writers.see(decision.number, of: decision.origin.tag)
+        continue
+      case .confirmed:
+        if let index = writers.index(of: decision.origin.tag) {
+          writers.with(index) { $0.confirm(min(decision.number, $0.lastStored)) }
+        }
+        continue
+      case .forgotten:
+        if writers.lastStored(of: decision.origin.tag) <= decision.number { forgotten.insert(decision.origin.tag) }
         continue
       }
       let index = writers.index(for: decision.origin)
@@ -111,6 +122,7 @@ final class ModelLog {
         writer.raise(to: decision.number)
       }
     }
+    if !forgotten.isEmpty { forget(forgotten) }
   }
 
   private func applyCommits(_ body: UnsafeRawBufferPointer, _ recentLimit: Int, _ decidedAt: UInt64?) {
@@ -227,6 +239,8 @@ struct LogPosition {
   let beginning: LogFloor
   /// Deletions up to here may be forgotten, so no delta begins before this version.
   var deltasFrom: Version
+  /// Its end in a store that several hubs share; nil: it is not loaded yet, or the hub has the store alone.
+  var tail: SharedModelTail?
 
   init(_ beginning: LogFloor) {
     self.beginning = beginning

@@ -160,6 +160,7 @@ struct RecoveryCoordinator {
     _ model: ModelLog, _ hub: inout HubContext, _ publisher: inout ModelPublisher, _ time: HubTime,
     _ output: inout HubOutput
   ) {
+    guard !hub.configuration.isShared else { return }
     for id in model.members.waitingJoins {
       guard let record = hub.sessions[id]?.joins[model.topic], let version = record.aheadOf, let join = record.open
       else { continue }

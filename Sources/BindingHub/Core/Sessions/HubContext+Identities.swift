@@ -13,15 +13,17 @@ extension HubContext {
     guard let identity = sessions.identities[tag], identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else {
       return false
     }
+    if configuration.isShared { SharedWriters.forget(tag, in: identity.models.sorted(), &self) }
     forget(tag)
-    return true
+    return !configuration.isShared
   }
 
   /// Forgets an identity and its last decided numbers. A later hello of it is welcomed as unknown.
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
-    sessions.writersBefore.remove(tag)
+    if !configuration.isShared { sessions.writersBefore.remove(tag) }
     counters.forgottenIdentities += 1
+    guard !configuration.isShared else { return }
     for index in identity.models {
       models[index].forget([tag])
       models.touchIfLeft(index)
@@ -39,7 +41,7 @@ extension HubContext {
       }
       // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the
       // model stays.
-      for index in identity.models where !isConfirmed(tag, in: index) {
+      for index in identity.models where !configuration.isShared && !isConfirmed(tag, in: index) {
         models[index].writers.hasForgottenUnconfirmed = true
       }
       forget(tag)
@@ -47,7 +49,9 @@ extension HubContext {
   }
 
   /// Forgets identities that had no session for a week.
-  mutating func forgetOldIdentities(now: UInt64) {
+  /// - Parameter wall: the wall time, by which a log of several hubs forgets its writers.
+  mutating func forgetOldIdentities(now: UInt64, wall: UInt64) {
+    if configuration.isShared { SharedWriters.forgetSilent(wall: wall, &self) }
     let old = sessions.identities.filter {
       $0.value.session == nil && now > $0.value.lastSeen + configuration.identityMilliseconds
     }

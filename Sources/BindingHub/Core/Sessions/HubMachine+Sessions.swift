@@ -7,7 +7,8 @@ extension HubMachine {
   static let firstInProcessConnection: ConnectionID = 1 << 63
 
   mutating func hello(
-    _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
+    _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, isSynced: Bool = false,
+    _ output: inout HubOutput
   ) {
     let represented: Representation?
     do throws(Refusal) {
@@ -26,6 +27,11 @@ extension HubMachine {
     }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
+    if shared != nil, known == nil, !isSynced, !hub.sessions.writersBefore.contains(tag) {
+      // It may have written at another hub a moment ago.
+      output.sync = shared?.hold(.init(hello: hello, session: id, connection: connection))
+      return
+    }
     if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
     let usage = hub.usage(of: connection, for: represented, time)
     if let limit = sessionLimit(reachedOn: connection, user, usage, time, &output) {
@@ -53,7 +59,7 @@ extension HubMachine {
       session: id, protocolNumber: 0, logID: hub.logID, epoch: hub.epoch,
       knewIdentity: wasKnown || hub.sessions.writersBefore.contains(tag),
       mayAskOffers: recovery.mayAsk(hub.configuration),
-      durability: hub.configuration.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
+      durability: hub.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
@@ -189,6 +195,7 @@ extension HubMachine {
   package mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     publisher.forget(connection, hub.sessions)
     reporter.forget(connection)
+    shared?.forget(connection)
     for id in hub.sessions.byConnection[connection] ?? [] {
       for topic in hub.sessions[id].map({ Array($0.joins.keys) }) ?? [] {
         if let index = hub.models.index(of: topic) { hub.models[index].members.routed.remove(id) }

@@ -51,6 +51,7 @@ extension HubMachine {
     }
     if removals.keep(join, of: session, &hub) { return }
     let index: Int
+    var isNew = false
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
         index = known
@@ -61,6 +62,7 @@ extension HubMachine {
         return hub.error(.overLimit, text, session, connection, isFatal: false, &output)
       } else {
         index = try makeModel(join.name, for: identity.tag, usage)
+        isNew = true
       }
     } catch {
       hub.counters.modelsRefused += 1
@@ -98,8 +100,13 @@ extension HubMachine {
       &output)
     var claims = join
     if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
-    recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
-    recovery.askForOffer(claims, session, model, &hub, time, &output)
+    if shared != nil {
+      // Another hub may have made it, or gone on in it.
+      if isNew { loadNew(index, &output) } else { loadIfBehind(claims, index, &output) }
+    } else {
+      recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
+      recovery.askForOffer(claims, session, model, &hub, time, &output)
+    }
     if let writer = model.writers.index(of: identity.tag) {
       model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
@@ -145,7 +152,8 @@ extension HubMachine {
 
   /// Makes a model without commits.
   private mutating func makeStored(_ id: String) -> Int {
-    let index = hub.models.make(id, from: hub.models.floor)
+    // In a log of several hubs each model has its own floor, which its head names.
+    let index = hub.models.make(id, from: shared == nil ? hub.models.floor : .none)
     hub.models[index].recovery.storedFrom = recovery.knownPoint(ofNew: id, hub.epoch, hub.models.floor)
     return index
   }

@@ -43,9 +43,12 @@ struct PrefixAnnouncer {
 
   /// Announces one turn's share, beginning with the sessions that have waited longest.
   mutating func announceShare(_ congested: CongestedConnections, _ hub: inout HubContext, _ output: inout HubOutput) {
+    guard hub.isComplete else { return }
     var left = PrefixAnnouncer.modelsAnnounced
     for _ in shares.indices where left > 0 {
       var share = shares.removeFirst()
+      // While it waited for a log that several hubs share, more models were found.
+      if share.rest.lowerBound == 0 { share.rest = hub.models.indices }
       guard !congested.contains(share.session, hub.sessions) else {
         shares.append(share)
         continue

@@ -10,6 +10,8 @@ struct BatchState {
   var waiting: [WaitingProposal] = []
   /// The orders of the model's lists with the pending batch's decisions.
   var lists = ModelLists()
+  /// What a store that several hubs share does with the model.
+  var shared = SharedWork()
 
   /// - Parameter pool: unused batches, shared by the models of one hub.
   init(_ pool: BatchPool) {
@@ -54,6 +56,8 @@ final class PendingBatch {
   @exclusivity(unchecked) var recovery: Recovery?
   /// The number of fields when the batch was opened.
   @exclusivity(unchecked) var fieldsBefore = 0
+  /// The proposals that were decided, in order, where another hub may be first and they are then decided again.
+  @exclusivity(unchecked) var proposals: [WaitingProposal] = []
 
   /// The most entries for which a list keeps its capacity.
   static let roomKept = 2_048
@@ -71,6 +75,7 @@ final class PendingBatch {
     weakFields.removeAll(keepingCapacity: keeps)
     renewed.removeAll(keepingCapacity: keeps)
     recoveredFields.removeAll(keepingCapacity: keeps)
+    proposals.removeAll(keepingCapacity: keeps)
   }
 }
 

@@ -87,7 +87,9 @@ extension ModelLog {
   // MARK: Ending the batch
 
   /// Closes the pending batch for the store; its answers stay until `appended`.
-  func finishBatch(epoch: Epoch) -> Batch {
+  /// - Parameter isShared: whether other hubs are told what its writers have confirmed.
+  func finishBatch(epoch: Epoch, isShared: Bool = false) -> Batch {
+    if isShared { SharedWriters.tellConfirmed(in: self) }
     batch.isAppending = true
     let pending = batch.pending
     let isEmpty = !pending.isOpen || pending.commits.isEmpty

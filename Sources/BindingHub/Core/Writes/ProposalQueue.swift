@@ -69,7 +69,13 @@ struct ProposalQueue {
       sequencer.limitation = present.limitation
       switch decide(proposals, origin, present.writer, session, log, &hub, time) {
       case .answered: break
-      case .waits: unacknowledged += 1
+      case .waits:
+        unacknowledged += 1
+        if hub.configuration.isShared {
+          let bytes = copy ?? Array(frame)
+          copy = bytes
+          log.batch.pending.proposals.append(.init(session: session, frame: bytes, index: index))
+        }
       case .approval(let fields):
         let bytes = copy ?? Array(frame)
         copy = bytes
@@ -110,7 +116,8 @@ struct ProposalQueue {
     _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: ModelLog,
     _ hub: inout HubContext, _ time: HubTime, approval: Sequencer.Approval? = nil
   ) -> Decided {
-    if model.batch.pending.isOpen, model.batch.pending.commits.isFull {
+    let isAlone = hub.configuration.isShared && model.batch.shared.pace == .oneByOne
+    if model.batch.pending.isOpen && model.batch.pending.commits.isFull || isAlone && model.batch.hasDecisions {
       hub.retryLater(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
@@ -145,7 +152,13 @@ struct ProposalQueue {
       decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
     }
     while model.approval.pending == nil, let next = waiting.popFirst() {
-      decideWaiting(next, nil, index, &hub, time, &output)
+      var denied: Sequencer.Approval?
+      if model.batch.shared.pace == .refuseNext {
+        model.batch.shared.pace = .together
+        denied = .denied(
+          Refusal(.proposalTooLarge, "what the proposal makes of the model has more bytes than the store takes at once"))
+      }
+      decideWaiting(next, denied, index, &hub, time, &output)
     }
     model.batch.waiting = Array(waiting)
   }
@@ -182,7 +195,8 @@ struct ProposalQueue {
     }
     switch decided {
     case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
-    case .waits: break
+    case .waits:
+      if hub.configuration.isShared { hub.models[index].batch.pending.proposals.append(proposal) }
     case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, &hub, time, &output)
     }
   }

@@ -6,6 +6,8 @@ struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
   let spacing: RankSpacing
+  /// Whether several hubs share the log.
+  let isShared: Bool
   /// Descriptions proposed with `setIfAbsent` for models that have one, at most `mostDeclared`; the caller removes
   /// them.
   var declared: [Declared] = []
@@ -189,7 +191,8 @@ struct Sequencer {
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model, epoch) }
 
-    model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
+    // Clocks of several hubs differ, and a clock may be set back: the times of one log never go back.
+    model.openBatch(epoch: model.epoch(ifStored: epoch), time: max(time.wall, model.position.time))
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
     let begun = model.batch.pending.touched.count

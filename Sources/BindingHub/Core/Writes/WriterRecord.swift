@@ -15,6 +15,8 @@ struct WriterRecord {
   private(set) var firstDecided: ProposalNumber = 0
   /// The peer has seen all outcomes up to here.
   private(set) var confirmed: ProposalNumber = 0
+  /// What records have told other hubs of that.
+  private var toldConfirmed: ProposalNumber = 0
   /// The number of outcomes that it has not confirmed.
   private(set) var unconfirmedCount = 0
   /// Those outcomes, by rising number, from index `first` on.
@@ -41,6 +43,7 @@ struct WriterRecord {
   mutating func raise(to number: ProposalNumber) {
     lastStored = max(lastStored, number)
     lastDecided = max(lastDecided, lastStored)
+    if unconfirmedCount > 2 * Int(ModelCompactor.outcomesKept) { dropOld() }
   }
 
   /// Decides this number, the next one. The last decided number never goes back.
@@ -106,6 +109,17 @@ struct WriterRecord {
       first = 0
     }
   }
+
+  /// What has been confirmed since the last call; nil: nothing.
+  mutating func tellConfirmed() -> ProposalNumber? {
+    guard confirmed > toldConfirmed else { return nil }
+    toldConfirmed = confirmed
+    return confirmed
+  }
+
+  /// Drops the outcomes of another hub's writer that nobody can ask for any more, because no hub decides a number so
+  /// far beyond what is confirmed.
+  private mutating func dropOld() { confirm(lastStored - min(lastStored, ModelCompactor.outcomesKept)) }
 
   func outcome(of number: ProposalNumber) -> WireOutcome.Rest? {
     guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }

@@ -40,6 +40,9 @@ package enum SharedEvent: Sendable {
   /// of a model is no older than this, unless `changed` names it.
   case caughtUp(SharedRevision)
 
+  /// All that was stored before the call of `sync` with this number has been delivered, or named in `changed`.
+  case synced(UInt64)
+
   /// The tail lost its place: the records after its last position, up to this one, are not delivered by it. `changed`
   /// names every model that is concerned, and then `caughtUp` comes. Nothing but loading these is to be done.
   case lost(SharedRevision)

@@ -13,6 +13,7 @@ struct SharedMemoryState: Sendable {
     case answer(Try, [SharedMemoryLog.Outcome])
     case giveUp(Try)
     case ask(@Sendable (SharedMemoryLog) -> SharedEvent)
+    case sync(UInt64)
   }
   struct Due: Sendable {
     var step: Int
@@ -110,6 +111,11 @@ struct SharedMemoryState: Sendable {
     case .ask(let answer):
       // While it is cut, the question waits.
       if isCut { schedule(work, after: 1) } else { events.append(answer(log)) }
+    case .sync(let number):
+      if isCut { return schedule(work, after: 1) }
+      let changed = check.undelivered(log.heads(changedAfter: check.position).heads)
+      if !changed.isEmpty { events.append(.changed(changed)) }
+      events.append(.synced(number))
     }
   }
 

@@ -98,6 +98,8 @@ package final class SharedMemoryStore: SharedStore {
 
   package func head(of model: String) { ask { .head($0.head(of: model)) } }
 
+  package func sync(_ number: UInt64) { state.withLock { $0.schedule(.sync(number), after: 1) } }
+
   package func list(prefix: String, after: String, limit: Int) {
     ask { log in
       let page = log.list(prefix: prefix, after: after, limit: min(max(limit, 1), 1_000))

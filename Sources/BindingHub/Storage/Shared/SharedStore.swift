@@ -48,6 +48,11 @@ package protocol SharedStore: AnyObject, Sendable {
   /// Reads a model's head, no older than the call. The answer is `head`.
   func head(of model: String)
 
+  /// Reads which heads have changed, no older than the call, and names in `changed` those of which the tail has not
+  /// delivered the last change yet. Then `synced` comes with this number. Numbers rise; an answer may leave out lower
+  /// ones, whose calls it answers too.
+  func sync(_ number: UInt64)
+
   /// Lists models whose ids begin with `prefix` and come after `after` (empty: from the first), in the order of their
   /// bytes, removed ones left out, no older than the call. The answer is `listed`.
   /// - Parameter limit: the most models of one answer, 1 to 1,000.

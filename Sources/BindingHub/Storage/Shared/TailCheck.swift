@@ -29,6 +29,9 @@ package struct TailCheck {
     }
   }
 
+  /// Which of these heads the tail has not delivered yet.
+  package func undelivered(_ heads: [SharedHead]) -> [SharedHead] { heads.filter { !isDelivered($0) } }
+
   /// Compares the heads that changed after `position`, as they were at `revision`.
   package mutating func compare(_ heads: [SharedHead], asOf revision: SharedRevision) -> Finding {
     var finding = Finding()

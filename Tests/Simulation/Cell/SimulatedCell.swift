@@ -1,0 +1,172 @@
+import BindingHub
+import BindingProtocol
+
+/// Several hubs over one log, which another system keeps: each hub reaches it by a handle of its own, whose requests
+/// and answers may be late, lost or repeated, and whose tail may stop or lose records.
+final class SimulatedCell: SimulationPart {
+  /// What reaches a hub from its handle of the log. One thread runs a world.
+  // SAFETY: the handle calls back only while the world steps it, on the world's thread.
+  final class Inbox: @unchecked Sendable {
+    @exclusivity(unchecked) var events: [SharedEvent] = []
+  }
+  let context: SimulationContext
+  private let invariants: Invariants
+  /// What every hub finds stored, in order.
+  let store: SimulatedStore
+  private let log: SharedMemoryLog
+  @exclusivity(unchecked) var hubs: [SimulatedHub] = []
+  /// Handles of processes that are gone; what they had sent may still arrive.
+  @exclusivity(unchecked) private var orphans: [(handle: SharedMemoryStore, hub: SimulatedHub)] = []
+  /// Counts the starts of all hubs.
+  @exclusivity(unchecked) private var starts = 0
+  @exclusivity(unchecked) private var observed: SharedRevision
+  /// Seeds the faults of each handle.
+  @exclusivity(unchecked) private var faultChance: Chance
+
+  static let epoch: Epoch = 1 << 32 | 1
+
+  init(_ context: SimulationContext, _ invariants: Invariants, faultChance: Chance) {
+    self.context = context
+    self.invariants = invariants
+    self.faultChance = faultChance
+    store = SimulatedStore(context, invariants)
+    log = SharedMemoryLog(logID: 7, epoch: SimulatedCell.epoch)
+    observed = log.revision
+  }
+
+  deinit { hubs.removeAll() }
+
+  func nextStart() -> Int {
+    starts += 1
+    return starts
+  }
+
+  /// A handle for a hub that starts, and where its events arrive.
+  func open() -> (handle: SharedMemoryStore, inbox: Inbox) {
+    let (seed, profile) = (faultChance.next(), profile.cell)
+    let handle = SharedMemoryStore(log) { number in
+      var chance = Chance(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+      guard chance.perMille(profile.engineFaults) else { return .none }
+      switch chance.below(5) {
+      case 0: return .lateRequest(1 + chance.below(60))
+      case 1: return .lostRequest
+      case 2: return .lateAnswer(1 + chance.below(60))
+      case 3: return .lostAnswer
+      default: return .repeatedAnswer
+      }
+    }
+    if profile.tailLosses > 0 {
+      handle.setLosing { record in
+        var chance = Chance(seed: seed ^ record.revision &* 0x9E37_79B9_7F4A_7C15)
+        return chance.perMille(profile.tailLosses)
+      }
+    }
+    let inbox = Inbox()
+    handle.begin { inbox.events.append($0) }
+    return (handle, inbox)
+  }
+
+  /// The process behind a handle is gone.
+  func abandon(_ handle: SharedMemoryStore, of hub: SimulatedHub) { orphans.append((handle, hub)) }
+
+  // MARK: Time
+
+  /// Lets a hub's handle do what is due. What is stored by it is observed before its hub learns of it.
+  func step(_ handle: SharedMemoryStore, of hub: SimulatedHub) throws(Violation) {
+    handle.step()
+    try observe(hub)
+    for (orphan, former) in orphans {
+      orphan.step()
+      try observe(former)
+    }
+    orphans.removeAll { $0.handle.isIdle }
+  }
+
+  private func observe(_ hub: SimulatedHub) throws(Violation) {
+    while let page = log.records(after: observed, limit: 1_000), page.position > observed {
+      observed = page.position
+      for record in page.records {
+        if record.batch.form == .removal { counts[.cellRemoval] += 1 }
+        try store.enter(record.batch, by: hub)
+      }
+    }
+  }
+
+  // MARK: Faults
+
+  /// Injects the faults of one step of an application at a hub, of those that concern its way to the log.
+  func inject(at hub: SimulatedHub) {
+    guard let handle = hub.handle, hub.isRunning else { return }
+    if chance.perMille(profile.cell.engineCuts) {
+      record("\(hub) is cut from the log")
+      counts[.cutFromLog] += 1
+      handle.setCut(true)
+      agenda.add(.hub(hub.index, .healLog(run: hub.run)), at: now + chance.within(100...5_000))
+    }
+    if chance.perMille(profile.cell.tailHolds) {
+      record("the tail of \(hub) stops")
+      handle.setTailHeld(true)
+      agenda.add(.hub(hub.index, .healLog(run: hub.run)), at: now + chance.within(100...3_000))
+    }
+    if chance.perMille(profile.cell.compactions) { log.compact() }
+  }
+
+  // MARK: At rest
+
+  /// All hubs have the same models, with the same ids of fields.
+  func checkAtRest() throws(Violation) {
+    for model in modelNames {
+      // A hub need not have a model that was removed.
+      let heads = hubs.compactMap { hub in hub.head(of: model).map { (hub: hub, head: $0) } }
+      for (hub, head) in heads where head != heads[0].head {
+        throw Violation(
+          .convergence,
+          "\(hub) has version \(head.version) of \(model), \(heads[0].hub) has \(heads[0].head.version), and their "
+            + "digests are \(head.digest == heads[0].head.digest ? "equal" : "different")")
+      }
+    }
+  }
+}
+
+/// The faults of a cell.
+package struct CellProfile: Sendable {
+  /// The hubs; 1: no cell.
+  package var hubs = 1
+  /// Per thousand tries of an append: its request or its answer is late, lost or repeated.
+  package var engineFaults = 0
+  /// Per thousand steps of an application: a hub is cut from the log for a while.
+  package var engineCuts = 0
+  /// Per thousand steps: a hub's tail stops for a while.
+  package var tailHolds = 0
+  /// Per thousand records: a hub's tail does not show it.
+  package var tailLosses = 0
+  /// Per thousand steps: the log forgets what tails read.
+  package var compactions = 0
+  /// Milliseconds between two steps of a handle.
+  package var pace: UInt64 = 1
+
+  /// Creates a profile of one hub.
+  package init() {}
+
+  init(drawnFrom chance: inout Chance) {
+    hubs = 2 + chance.below(2)
+    if chance.perMille(500) { engineFaults = [30, 200][chance.below(2)] }
+    if chance.perMille(300) { engineCuts = 10 }
+    if chance.perMille(300) { tailHolds = 20 }
+    if chance.perMille(250) { tailLosses = [10, 100][chance.below(2)] }
+    if chance.perMille(200) { compactions = 10 }
+    pace = [1, 3, 20][chance.below(3)]
+  }
+}
+
+extension FaultProfile {
+  /// Makes the history one of several hubs over one log. What a hub alone knows, or loses, is no part of it.
+  mutating func drawCell(from chance: inout Chance) {
+    cell = CellProfile(drawnFrom: &chance)
+    (isDurable, losesTail, unnoticedLosses, forgetsSoon) = (true, false, 0, false)
+    (storeDelay, unknownAppends, movedAppends, fullAppends) = (0, 0, 0, 0)
+    (impostors, forgedOffers, barriers, ephemeralWriters, hasOwner) = (0, 0, 0, 0, false)
+    (hasRights, hasLimits, hasKeys, hasExpiry, histories) = (false, false, false, false, 0)
+    leaseMilliseconds = max(leaseMilliseconds, 1_500)
+  }
+}

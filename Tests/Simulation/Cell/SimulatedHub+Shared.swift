@@ -1,0 +1,96 @@
+import BindingHub
+import BindingProtocol
+
+/// A hub of a cell: what passes between its machine and the log that it shares.
+extension SimulatedHub {
+  func stepLog(_ run: Int) throws(Violation) {
+    guard self.run == run, isThere, let handle, let arrived, let cell else { return }
+    if !isPaused {
+      try cell.step(handle, of: self)
+      let events = arrived.events
+      arrived.events.removeAll()
+      for event in events {
+        record("log → \(self)  \(SimulatedHub.text(of: event))")
+        count(event)
+        machine?.receive(event, time: time, into: &output)
+        try settle()
+      }
+    }
+    agenda.add(.hub(index, .stepLog(run: run)), at: now + profile.cell.pace)
+  }
+
+  func healLog() {
+    handle?.setCut(false)
+    handle?.setTailHeld(false)
+  }
+
+  /// Passes on what the machine wants of the log.
+  func passToLog(_ handle: SharedMemoryStore) throws(Violation) {
+    let batches = output.batches
+    output.batches.removeAll()
+    if !batches.isEmpty {
+      try invariants.observe(.decided(batches))
+      appends += 1
+      let revisions = batches.map { batch in read { $0.revision(of: batch.model) } ?? 0 }
+      record("\(self) → log  \(batches.map { "\($0.model) record \($0.record)" }) after \(revisions)")
+      handle.append(appends, zip(batches, revisions).map { SharedBatch($0, after: $1) })
+    }
+    for model in output.reload { handle.load(model) }
+    output.reload.removeAll()
+    if let after = output.listAfter { handle.list(prefix: "", after: after, limit: 2) }
+    output.listAfter = nil
+    if let number = output.sync { handle.sync(number) }
+    output.sync = nil
+    if let query = output.history { handle.history(query) }
+    output.history = nil
+    if let failure = output.failure { throw Violation(.order, "\(self): \(failure)") }
+  }
+
+  private func count(_ event: SharedEvent) {
+    switch event {
+    case .appended(_, let answers):
+      for answer in answers {
+        switch answer.result {
+        case .unknown: counts[.unknownAppend] += 1
+        case .folded: counts[.movedByFold] += 1
+        default: break
+        }
+      }
+    case .followed(let records, _): counts[.followed] += UInt64(records.count)
+    case .lost: counts[.tailLost] += 1
+    case .changed: counts[.tailMissed] += 1
+    default: break
+    }
+  }
+
+  private static func text(of event: SharedEvent) -> String {
+    switch event {
+    case .connected(let isConnected): "connected \(isConnected)"
+    case .appended(_, let answers): "appended \(answers.map { "\($0.model) \($0.record) \(words(of: $0.result))" })"
+    case .loaded(let head, _): "loaded \(head.model) \(head.record) version \(head.version)"
+    case .listed(_, let heads, let isLast): "listed \(heads.map(\.model)) \(isLast)"
+    case .followed(let records, _): "followed \(records.map { "\($0.batch.model) \($0.batch.record)" })"
+    case .changed(let heads): "changed \(heads.map { "\($0.model) \($0.record)" })"
+    case .synced(let number): "synced \(number)"
+    case .caughtUp: "caught up"
+    case .lost: "lost its place"
+    default: "other"
+    }
+  }
+
+  private static func words(of result: SharedAppended) -> String {
+    switch result {
+    case .stored(let revision): "stored at \(revision)"
+    case .moved(let records): "moved by \(records.map(\.batch.record))"
+    case .folded: "folded"
+    case .unknown: "unknown"
+    case .full: "full"
+    case .tooLarge: "too large"
+    }
+  }
+}
+
+extension SimulatedHub: CustomStringConvertible {
+  /// "hub" and, in a cell, its index.
+  var description: String { cell == nil ? "hub" : "hub \(index)" }
+}
