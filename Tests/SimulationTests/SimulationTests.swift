@@ -7,12 +7,13 @@ struct SimulationTests {
   private static let environment = ProcessInfo.processInfo.environment
 
   /// Runs one history; a broken invariant is reported in one line with the command to replay it.
-  private func run(_ seed: UInt64, _ profile: FaultProfile? = nil) -> Counts {
-    let world = World(seed: seed, profile: profile)
+  private func run(_ seed: UInt64, _ profile: FaultProfile? = nil, isCell: Bool = false) -> Counts {
+    let world = World(seed: seed, profile: profile, isCell: isCell)
     do {
       try world.run()
     } catch {
-      Issue.record("\(error). Replay: SWIFT_DETERMINISTIC_HASHING=1 swift run bindsim --replay \(seed)")
+      let cell = isCell ? "--cell " : ""
+      Issue.record("\(error). Replay: SWIFT_DETERMINISTIC_HASHING=1 swift run bindsim \(cell)--replay \(seed)")
     }
     return world.counts
   }
@@ -30,6 +31,15 @@ struct SimulationTests {
     print("\(count) histories:\n\(all.table)")
     guard count >= 1_000 else { return }
     #expect(all.never(inCells: false).isEmpty)
+  }
+
+  @Test("several hubs over one log keep every invariant")
+  func cells() {
+    var all = Counts()
+    for seed in 0..<100 as Range<UInt64> { all.add(run(seed, isCell: true)) }
+    for situation in [.followed, .movedToOtherHub, .movedBatch, .unknownAppend, .cellRemoval] as [Situation] {
+      #expect(all[situation] > 0, "\(situation.rawValue) never happened")
+    }
   }
 
   @Test("any one lost message about a model is found and healed")

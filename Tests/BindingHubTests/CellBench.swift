@@ -1,0 +1,148 @@
+import BindingProtocol
+import Testing
+
+@testable import BindingHub
+
+/// Hubs over one log in memory, without sockets: the test says which hub gets a message, and when the log works.
+struct CellBench {
+  // SAFETY: a handle calls back only from `step`, on the test's thread.
+  private final class Inbox: @unchecked Sendable {
+    var events: [SharedEvent] = []
+  }
+  private struct Member {
+    var machine: HubMachine
+    let handle: SharedMemoryStore
+    let inbox: Inbox
+    var appends: UInt64 = 0
+  }
+  let log = SharedMemoryLog(logID: 3, epoch: HubBench.epoch)
+  private var members: [Member] = []
+  var now: UInt64 = 1_000
+  /// What each hub's wall clock is ahead of the first one's, milliseconds.
+  var clocks: [UInt64] = []
+
+  init(hubs: Int = 2, _ configure: (inout HubMachineConfiguration) -> Void = { _ in }) {
+    for _ in 0..<hubs { open(configure) }
+    step()
+  }
+
+  /// Starts one more hub.
+  mutating func open(_ configure: (inout HubMachineConfiguration) -> Void = { _ in }) {
+    var configuration = HubMachineConfiguration()
+    configuration.isShared = true
+    configure(&configuration)
+    let birth = HubBirth(logID: 3, epoch: HubBench.epoch, start: HubBench.start, tailProven: true)
+    let machine = HubMachine(
+      configuration: configuration, birth: birth, time: HubTime(monotonic: now, wall: 500_000), epochSeed: 11)
+    let (handle, inbox) = (SharedMemoryStore(log), Inbox())
+    handle.begin { inbox.events.append($0) }
+    members.append(Member(machine: machine, handle: handle, inbox: inbox))
+    clocks.append(0)
+  }
+
+  func counters(_ hub: Int) -> HubCounters { members[hub].machine.counters }
+
+  func handle(_ hub: Int) -> SharedMemoryStore { members[hub].handle }
+
+  func head(_ hub: Int, _ model: String = "lamp") -> (version: Version, digest: UInt64)? {
+    members[hub].machine.head(of: model)
+  }
+
+  /// The numbers that a hub has of a writer.
+  func lastStored(_ hub: Int, _ peer: Speaker, _ model: String = "lamp") -> ProposalNumber? {
+    let models = members[hub].machine.hub.models
+    return models.index(named: model).flatMap { index in
+      models[index].writers.index(of: peer.identity.tag).map { models[index].writers.records[$0].lastStored }
+    }
+  }
+
+  // MARK: Driving
+
+  @discardableResult
+  mutating func act(_ hub: Int, _ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) -> Received {
+    var output = HubOutput()
+    let time = HubTime(monotonic: now, wall: 499_000 + now + clocks[hub])
+    body(&members[hub].machine, time, &output)
+    members[hub].machine.finishDrain(time: time, into: &output)
+    while members[hub].machine.isStreaming { members[hub].machine.finishDrain(time: time, into: &output) }
+    let handle = members[hub].handle
+    if !output.batches.isEmpty {
+      members[hub].appends += 1
+      let batches = output.batches.map { SharedBatch($0, after: members[hub].machine.revision(of: $0.model)) }
+      handle.append(members[hub].appends, batches)
+    }
+    for model in output.reload { handle.load(model) }
+    if let after = output.listAfter { handle.list(prefix: "", after: after, limit: 2) }
+    if let number = output.sync { handle.sync(number) }
+    if let failure = output.failure { Issue.record("\(failure)") }
+    return Received(output)
+  }
+
+  /// Lets the log work for so many steps at all hubs; what each of them sent.
+  @discardableResult
+  mutating func step(_ count: Int = 12) -> [Received] {
+    var received = members.map { _ in Received(HubOutput()) }
+    for _ in 0..<count {
+      for hub in members.indices {
+        members[hub].handle.step()
+        let events = members[hub].inbox.events
+        members[hub].inbox.events.removeAll()
+        for event in events {
+          received[hub] = received[hub] + act(hub) { $0.receive(event, time: $1, into: &$2) }
+        }
+      }
+    }
+    return received
+  }
+
+  @discardableResult
+  mutating func send(_ hub: Int, _ peer: Speaker, _ messages: PeerMessage...) -> Received {
+    act(hub) { machine, time, output in
+      for message in messages {
+        peer.frame(message).withUnsafeBytes { machine.receive($0, on: peer.connection, time: time, into: &output) }
+      }
+    }
+  }
+
+  @discardableResult
+  mutating func subscribe(_ hub: Int, _ peer: Speaker, _ topics: [UInt8]...) -> Received {
+    act(hub) { machine, time, output in
+      for topic in topics {
+        topic.withUnsafeBytes { machine.subscribed($0, by: peer.subscriber, time: time, into: &output) }
+      }
+    }
+  }
+
+  /// A hello, and its answer once the log has told whether it knows the peer.
+  @discardableResult
+  mutating func hello(_ hub: Int, _ peer: Speaker) -> Received {
+    let hello = Hello(identity: peer.identity, leaseMilliseconds: 60_000, capabilities: [Capability.users])
+    let received = send(hub, peer, .hello(hello)) + step()[hub]
+    return received
+      + subscribe(hub, peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
+  }
+
+  /// Joins and subscribes, before the log works.
+  @discardableResult
+  mutating func join(_ hub: Int, _ peer: Speaker, _ join: Join = Join(request: 1, model: "lamp")) -> Received {
+    send(hub, peer, .join([join])) + subscribe(hub, peer, Topics.bytes(HubBench.lamp))
+  }
+
+  @discardableResult
+  mutating func live(_ hub: Int, _ peer: Speaker) -> Received { hello(hub, peer) + join(hub, peer) + step()[hub] }
+
+  /// Proposes one `set` and lets the log work; the outcomes.
+  @discardableResult
+  mutating func write(
+    _ hub: Int, _ peer: Speaker, _ number: ProposalNumber, _ field: String, _ value: String
+  ) -> [ProposalNumber: WireOutcome.Rest] {
+    let received = send(hub, peer, .propose([.of(number, [.set(field, value)])]))
+    return (received + step()[hub]).outcomes(peer)
+  }
+
+  /// The peer has seen its outcomes up to this number.
+  mutating func confirm(_ hub: Int, _ peer: Speaker, _ number: ProposalNumber) {
+    let entry = AliveEntry(topic: HubBench.lamp, confirmed: number, applied: 0)
+    send(hub, peer, .alive(Alive(heartbeat: 0, entries: [entry])))
+  }
+}
