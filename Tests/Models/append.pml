@@ -100,7 +100,9 @@ end:
        acknowledge(h, openBits[h]);
        close(h) }
   :: d_step { open[h] == foldPointer && openState[h] == stored ->
+#ifndef FOLD_KEY
        viewHead[h] = openRevision[h];
+#endif
        foldStage[h] = 3; foldHead[h] = 0;
        close(h) }
   :: d_step { open[h] == removal && openState[h] == stored ->
@@ -154,13 +156,24 @@ end:
   :: d_step { LOADED(h) && POSITION(h) < revision && (open[h] == 0 || lates < LATE) ->
        j = POSITION(h) + 1;
        if
+#ifdef FOLD_KEY
+       :: open[h] == foldPointer && change[j] == appended
+       :: open[h] != 0 && !(open[h] == foldPointer && change[j] == appended) ->
+#else
        :: open[h] != 0 ->
+#endif
           leave(h);
           i = openBits[h];
           if
+#if defined(FOLD_KEY) && !defined(POINTER_SETTLED_BY_HEAD)
+          /* The watch of the head tells nothing of the pointer, which may have moved before: it is read. */
+          :: open[h] == foldPointer && fold != NAME(h) + 1 -> deleteChunks(h)
+          :: open[h] == foldPointer && fold == NAME(h) + 1 -> foldStage[h] = 3
+#else
           :: open[h] == foldPointer && !(change[j] == folded && changeRecord[j] == NAME(h) + 1) -> deleteChunks(h)
           :: open[h] == foldPointer && change[j] == folded && changeRecord[j] == NAME(h) + 1 ->
              foldStage[h] = 3; foldHead[h] = 0
+#endif
           :: else
           fi;
           close(h)
@@ -194,13 +207,22 @@ end:
   :: d_step { LOADED(h) && foldStage[h] == 0 && folds < FOLDS && viewRecord[h] > 0 && open[h] == 0 ->
        folds++;
        foldStage[h] = 1;
+#ifdef FOLD_KEY
+       foldSeen[h] = foldRevision; foldRecord[h] = viewRecord[h];
+       foldLog[h] = viewLog[h]; foldGeneration[h] = viewGeneration[h];
+#else
        foldHead[h] = viewHead[h];
+#endif
        chunk[NAME(h) * 2] = FOLDED(h) }
-  :: d_step { foldStage[h] == 1 && viewHead[h] == foldHead[h] ->
+  :: d_step { foldStage[h] == 1 && VIEWFOLDS(h) ->
        foldStage[h] = 2;
+#ifdef FOLD_KEY
+       chunk[NAME(h) * 2 + 1] = chunk[NAME(h) * 2] }
+#else
        chunk[NAME(h) * 2 + 1] = FOLDED(h) }
-  :: d_step { foldStage[h] == 2 && viewHead[h] == foldHead[h] && open[h] == 0 -> begin(h, foldPointer, 0) }
-  :: d_step { (foldStage[h] == 1 || foldStage[h] == 2) && viewHead[h] != foldHead[h] && open[h] != foldPointer ->
+#endif
+  :: d_step { foldStage[h] == 2 && VIEWFOLDS(h) && open[h] == 0 -> begin(h, foldPointer, 0) }
+  :: d_step { (foldStage[h] == 1 || foldStage[h] == 2) && !VIEWFOLDS(h) && open[h] != foldPointer ->
        deleteChunks(h) }
 
   /* Removes the model: every writer in it has confirmed its outcome. */

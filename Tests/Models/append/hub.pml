@@ -77,6 +77,11 @@ byte came[HUBS]; /* The writers that this hub has met. */
 #define KEPT(h) viewMarks[h]
 #endif
 
+#ifdef FOLD_KEY
+#define VIEWFOLDS(h) (viewLog[h] == foldLog[h] && viewGeneration[h] == foldGeneration[h])
+#else
+#define VIEWFOLDS(h) (viewHead[h] == foldHead[h])
+#endif
 #define SLOWFOLD(h) ((foldStage[h] == 1 || foldStage[h] == 2) && fold != h + 1 && chunk[h * 2] != 0)
 #define SETTLED(h) (open[h] == 0 && (waiting[h] == 0 || viewRecord[h] == PLACES))
 

@@ -33,7 +33,7 @@ hidden byte acknowledged_is_stored = 1, acknowledged_is_kept = 1, carried_out_on
 
 /* Events that the model is made for: `-DSEEK=NAME` searches for one, and must find it. */
 mtype = { another_was_first, late_one_lands, own_copy_was_first, watch_was_first, peer_is_ahead, fold_lost,
-          waited_over_removal, old_epoch_refused };
+          waited_over_removal, old_epoch_refused, folded_beside_append };
 #ifdef SEEK
 #define EVENT(name) assert(name != SEEK)
 #else
@@ -65,6 +65,10 @@ mtype openState[HUBS];
 byte openRevision[HUBS]; /* Of the answer that is under way. */
 byte foldStage[HUBS]; /* 0 not yet, 1 and 2 chunks written, 3 over */
 byte foldHead[HUBS];
+#ifdef FOLD_KEY
+/* The variant in which the pointer has a key of its own, which no append compares: it has its own revisions. */
+byte foldRevision, foldSeen[HUBS], foldLog[HUBS], foldGeneration[HUBS], foldRecord[HUBS];
+#endif
 
 /* Transactions whose answer no hub awaits any more, and which may still arrive. */
 mtype lateKind[LATE + 2], lateState[LATE + 2];

@@ -49,9 +49,21 @@ inline changed(what, bits) {
 #endif
 /* A fold also compares that nobody has swept its chunks. */
 #ifdef SWEEP_WITHOUT_COMPARISON
-#define POINTERFITS(h, head, log) SAME(head, log)
+#define CHUNKSTHERE(h) true
 #else
-#define POINTERFITS(h, head, log) (SAME(head, log) && chunk[NAME(h) * 2] != 0 && chunk[NAME(h) * 2 + 1] != 0)
+#define CHUNKSTHERE(h) (chunk[NAME(h) * 2] != 0 && chunk[NAME(h) * 2 + 1] != 0)
+#endif
+#ifdef FOLD_KEY
+/* The pointer is the one that was read, and the last record that the fold covers is there, with its revision. */
+#ifdef POINTER_WITHOUT_RECORD
+#define RECORDTHERE(h) true
+#else
+#define RECORDTHERE(h) (generation == foldGeneration[h] && record[foldRecord[h]] != 0)
+#endif
+#define POINTERFITS(h, head, log) (foldLog[h] == logRevision && foldRevision == foldSeen[h] && CHUNKSTHERE(h) && \
+                                   RECORDTHERE(h))
+#else
+#define POINTERFITS(h, head, log) (SAME(head, log) && CHUNKSTHERE(h))
 #endif
 #define FITS(h, kind, head, log, at_place) (kind == append -> APPENDFITS(head, log, at_place) : \
     (kind == foldPointer -> POINTERFITS(h, head, log) : SAME(head, log)))
@@ -89,14 +101,25 @@ inline transact(h, kind, bits, log, at_place) {
      :: fold && fold != NAME(h) + 1 -> chunk[(fold - 1) * 2] = 0; chunk[(fold - 1) * 2 + 1] = 0
      :: else
      fi;
+#ifdef FOLD_KEY
+     if :: headRecord > foldRecord[h] -> EVENT(folded_beside_append) :: else fi;
+#endif
      fold = NAME(h) + 1;
      j = 1;
      do
+#ifdef FOLD_KEY
+     :: j <= foldRecord[h] -> record[j] = 0; j++
+#else
      :: j <= PLACES && j <= headRecord -> record[j] = 0; j++
+#endif
      :: else -> break
      od;
+#ifdef FOLD_KEY
+     foldRevision++;
+#else
      changed(folded, fold);
      headRevision = revision;
+#endif
      checkStore()
   :: kind == removal ->
      read();
