@@ -125,8 +125,11 @@ struct CellBench {
   /// Joins and subscribes, before the log works.
   @discardableResult
   mutating func join(_ hub: Int, _ peer: Speaker, _ join: Join = Join(request: 1, model: "lamp")) -> Received {
-    send(hub, peer, .join([join])) + subscribe(hub, peer, Topics.bytes(HubBench.lamp))
+    send(hub, peer, .join([join])) + subscribe(hub, peer, Topics.bytes(topic(hub)))
   }
+
+  /// The topic of `lamp` at a hub.
+  func topic(_ hub: Int) -> Topic { members[hub].machine.topic(of: "lamp") ?? HubBench.lamp }
 
   @discardableResult
   mutating func live(_ hub: Int, _ peer: Speaker) -> Received { hello(hub, peer) + join(hub, peer) + step()[hub] }
@@ -136,8 +139,9 @@ struct CellBench {
   mutating func write(
     _ hub: Int, _ peer: Speaker, _ number: ProposalNumber, _ field: String, _ value: String
   ) -> [ProposalNumber: WireOutcome.Rest] {
-    let received = send(hub, peer, .propose([.of(number, [.set(field, value)])]))
-    return (received + step()[hub]).outcomes(peer)
+    let topic = topic(hub)
+    let received = send(hub, peer, .propose([.of(number, [.set(field, value)], topic: topic)]))
+    return (received + step()[hub]).outcomes(peer, topic: topic)
   }
 
   /// The peer has seen its outcomes up to this number.

@@ -182,27 +182,15 @@ struct SharedHubTests {
     #expect(received.announces(.ben).last?.isComplete == true)
   }
 
-  @Test("a batch with more bytes than the store takes is split; one proposal that alone has too many is refused")
+  @Test("a proposal that makes more bytes than the store takes is refused, and those beside it are not")
   func tooLarge() {
-    var cell = CellBench { ($0.limits.maxProposalBytes, $0.limits.maxValueBytes) = (1_500_000, 1_200_000) }
+    var cell = CellBench {
+      ($0.limits.maxProposalBytes, $0.limits.maxValueBytes, $0.limits.maxFrameBytes) = (1_500_000, 1_200_000, 2_000_000)
+    }
     cell.live(0, .ann)
-    let (half, whole) = (text(ofBytes: 600_000), text(ofBytes: 1_100_000))
-    let writes: [(field: String, value: String)] = [("a", half), ("b", half), ("c", whole), ("d", "1")]
-    func proposal(_ number: ProposalNumber) -> NumberedProposal {
-      let write = writes[Int(number) - 1]
-      return .of(number, [.set(write.field, write.value)])
-    }
-    cell.send(0, .ann, .propose((1...4).map(proposal)))
-    var outcomes: [ProposalNumber: WireOutcome.Rest] = [:]
-    for _ in 0..<20 {
-      outcomes.merge(cell.step()[0].outcomes(.ann)) { _, later in later }
-      // A peer sends again what was put off.
-      for number in 2...4 as ClosedRange<ProposalNumber> where outcomes[number]?.retryReason != nil {
-        let sent = cell.send(0, .ann, .propose([proposal(number)]))
-        outcomes.merge(sent.outcomes(.ann)) { _, later in later }
-      }
-    }
-    #expect(outcomes[1] == .committed(1) && outcomes[2] == .committed(2))
-    #expect(outcomes[3]?.refusal == .proposalTooLarge && outcomes[4] == .committed(3))
+    #expect(cell.write(0, .ann, 1, "a", "1")[1] == .committed(1))
+    #expect(cell.write(0, .ann, 2, "b", text(ofBytes: 1_100_000))[2]?.refusal == .proposalTooLarge)
+    #expect(cell.write(0, .ann, 3, "c", "1")[3] == .committed(2))
+    #expect(cell.head(0)?.digest == cell.head(1)?.digest && cell.head(1)?.version == 2)
   }
 }

@@ -8,15 +8,8 @@ final class SimulatedHub: SimulationPart {
   let invariants: Invariants
   let network: SimulatedNetwork
   let store: SimulatedStore
-  /// Its number in its cell, from 0.
-  let index: Int
-  /// The hubs with which it shares the log; nil: it has the log alone.
-  @exclusivity(unchecked) private(set) weak var cell: SimulatedCell?
-  /// Its way to the shared log, and what has come from there.
-  @exclusivity(unchecked) private(set) var handle: SharedMemoryStore?
-  @exclusivity(unchecked) private(set) var arrived: SimulatedCell.Inbox?
-  /// Counts its appends to that log.
-  @exclusivity(unchecked) var appends: UInt64 = 0
+  /// Its way to a log that it shares; in a cell alone.
+  @exclusivity(unchecked) var way = WayToLog()
   @exclusivity(unchecked) var machine: HubMachine?
   @exclusivity(unchecked) var output = HubOutput()
   /// Counts the starts of the hub.
@@ -40,8 +33,8 @@ final class SimulatedHub: SimulationPart {
     self.context = context
     self.invariants = invariants
     self.network = network
-    self.cell = cell
-    index = cell?.hubs.count ?? 0
+    way.cell = cell
+    way.index = cell?.hubs.count ?? 0
     store = cell?.store ?? SimulatedStore(context, invariants)
   }
 
@@ -83,7 +76,7 @@ final class SimulatedHub: SimulationPart {
     machine.apply(context.rights?.members)
     if let keys { machine.announce(keys, into: &output) }
     if let cell {
-      (handle, arrived) = cell.open()
+      (way.handle, way.arrived) = cell.open()
       agenda.add(.hub(index, .stepLog(run: run)), at: now + 1)
     }
     for model in cell == nil ? store.models : [] {
@@ -105,8 +98,7 @@ final class SimulatedHub: SimulationPart {
     record("\(self) crashes")
     counts[.hubCrash] += 1
     if let counters { context.add(counters) }
-    if let handle { cell?.abandon(handle, of: self) }
-    (handle, arrived) = (nil, nil)
+    endWay()
     machine = nil
     isPaused = false
     inbox.removeAll()

@@ -58,7 +58,8 @@ final class SimulatedNetwork: SimulationPart {
   /// Sends a frame of a peer.
   func send(_ frame: [UInt8], of peer: SimulatedPeer) {
     deliver(
-      .hub(peer.hub.index, .frame(frame, peer: peer.index, generation: peer.link.hubSide)), within: profile.requestDelay,
+      .hub(peer.hub.index, .frame(frame, peer: peer.index, generation: peer.link.hubSide)),
+      within: profile.requestDelay,
       after: &peer.link.lastUpArrival)
   }
 

@@ -1,10 +1,33 @@
 import BindingHub
 import BindingProtocol
 
+/// A hub's way to a log that it shares with others.
+struct WayToLog {
+  /// The hubs with which it shares the log; nil: it has the log alone.
+  weak var cell: SimulatedCell?
+  /// What the present process has of the log, and what has come from there.
+  var handle: SharedMemoryStore?
+  var arrived: SimulatedCell.Inbox?
+  /// The hub's number in its cell, from 0.
+  var index = 0
+  /// Counts its appends.
+  var appends: UInt64 = 0
+}
+
 /// A hub of a cell: what passes between its machine and the log that it shares.
 extension SimulatedHub {
+  var cell: SimulatedCell? { way.cell }
+  var index: Int { way.index }
+  var handle: SharedMemoryStore? { way.handle }
+
+  /// The process ends.
+  func endWay() {
+    if let handle { cell?.abandon(handle, of: self) }
+    (way.handle, way.arrived) = (nil, nil)
+  }
+
   func stepLog(_ run: Int) throws(Violation) {
-    guard self.run == run, isThere, let handle, let arrived, let cell else { return }
+    guard self.run == run, isThere, let handle, let arrived = way.arrived, let cell else { return }
     if !isPaused {
       try cell.step(handle, of: self)
       let events = arrived.events
@@ -30,10 +53,10 @@ extension SimulatedHub {
     output.batches.removeAll()
     if !batches.isEmpty {
       try invariants.observe(.decided(batches))
-      appends += 1
+      way.appends += 1
       let revisions = batches.map { batch in read { $0.revision(of: batch.model) } ?? 0 }
       record("\(self) → log  \(batches.map { "\($0.model) record \($0.record)" }) after \(revisions)")
-      handle.append(appends, zip(batches, revisions).map { SharedBatch($0, after: $1) })
+      handle.append(way.appends, zip(batches, revisions).map { SharedBatch($0, after: $1) })
     }
     for model in output.reload { handle.load(model) }
     output.reload.removeAll()

@@ -134,7 +134,9 @@ struct SentStateOracle: Invariant, SimulationPart {
     let tag = peer.tag
     // What an earlier process of it had sent to another hub may be stored later.
     for (model, name) in modelNames.prefix(profile.models).enumerated()
-    where (profile.cell.hubs == 1 || peer.numbers.storedAtHello.contains(model)) && peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0 {
+    where (profile.cell.hubs == 1 || peer.numbers.storedAtHello.contains(model))
+      && peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0
+    {
       throw Violation(
         .outcomeKept, "the hub says that it does not know \(peer), whose last decided number in \(name) is stored")
     }

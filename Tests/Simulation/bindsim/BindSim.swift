@@ -47,7 +47,8 @@ struct BindSim: ParsableCommand {
         try world.run()
       } catch {
         broken += 1
-        print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim \(cell ? "--cell " : "")--replay \(seed)")
+        let kind = cell ? "--cell " : ""
+        print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim \(kind)--replay \(seed)")
       }
       all.add(world.counts)
       digest = digest &* 31 &+ world.digest

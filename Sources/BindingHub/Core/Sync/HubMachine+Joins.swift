@@ -100,19 +100,27 @@ extension HubMachine {
       &output)
     var claims = join
     if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
-    if shared != nil {
-      // Another hub may have made it, or gone on in it.
-      if isNew { loadNew(index, &output) } else { loadIfBehind(claims, index, &output) }
-    } else {
-      recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
-      recovery.askForOffer(claims, session, model, &hub, time, &output)
-    }
+    believe(claims, session, index, isNew: isNew, time, &output)
     if let writer = model.writers.index(of: identity.tag) {
       model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
     raiseLastDecided(join, identity, index, time)
     hub.models.touch(index)
     presence.publishChange(in: index, &hub, time)
+  }
+
+  /// Looks whether the hub lacks something that the peer has: of a log of its own, which it then recovers, or of one
+  /// that it shares, which it then loads.
+  private mutating func believe(
+    _ claims: Join, _ session: SessionID, _ index: Int, isNew: Bool, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard shared == nil else {
+      // Another hub may have made it, or gone on in it.
+      return isNew ? loadNew(index, &output) : loadIfBehind(claims, index, &output)
+    }
+    let model = hub.models[index]
+    recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
+    recovery.askForOffer(claims, session, model, &hub, time, &output)
   }
 
   /// Makes the model that a join names.

@@ -54,9 +54,7 @@ struct ProposalQueue {
       }
       if log.isBusy {
         if log.batch.waiting.count < hub.configuration.maxWaitingProposals {
-          let bytes = copy ?? Array(frame)
-          copy = bytes
-          log.batch.waiting.append(.init(session: session, frame: bytes, index: index))
+          log.batch.waiting.append(.init(session: session, frame: bytes(of: frame, &copy), index: index))
           unacknowledged += 1
         } else {
           hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
@@ -72,19 +70,22 @@ struct ProposalQueue {
       case .waits:
         unacknowledged += 1
         if hub.configuration.isShared {
-          let bytes = copy ?? Array(frame)
-          copy = bytes
-          log.batch.pending.proposals.append(.init(session: session, frame: bytes, index: index))
+          // Another hub may be first; then it is decided again.
+          log.batch.pending.proposals.append(.init(session: session, frame: bytes(of: frame, &copy), index: index))
         }
       case .approval(let fields):
-        let bytes = copy ?? Array(frame)
-        copy = bytes
-        ask(
-          about: fields, of: .init(session: session, frame: bytes, index: index), by: origin, in: model, &hub, time,
-          &output)
+        let kept = WaitingProposal(session: session, frame: bytes(of: frame, &copy), index: index)
+        ask(about: fields, of: kept, by: origin, in: model, &hub, time, &output)
         unacknowledged += 1
       }
     }
+  }
+
+  /// A frame as it is kept, copied once for all its proposals.
+  private func bytes(of frame: UnsafeRawBufferPointer, _ copy: inout [UInt8]?) -> [UInt8] {
+    let bytes = copy ?? Array(frame)
+    copy = bytes
+    return bytes
   }
 
   /// Answers a repeat from the stored outcome, even while no decision is possible: the peer must not wait for an
@@ -156,7 +157,7 @@ struct ProposalQueue {
       if model.batch.shared.pace == .refuseNext {
         model.batch.shared.pace = .together
         denied = .denied(
-          Refusal(.proposalTooLarge, "what the proposal makes of the model has more bytes than the store takes at once"))
+          Refusal(.proposalTooLarge, "what the proposal changes has more bytes than the store takes at once"))
       }
       decideWaiting(next, denied, index, &hub, time, &output)
     }

@@ -106,7 +106,9 @@ package final class SharedMemoryLog: Sendable {
 
   /// The records after a revision, whole revisions only, and the revision up to which these are all; nil: they are
   /// compacted.
-  package func records(after position: SharedRevision, limit: Int) -> (records: [SharedRecord], position: SharedRevision)? {
+  package func records(
+    after position: SharedRevision, limit: Int
+  ) -> (records: [SharedRecord], position: SharedRevision)? {
     state.withLock { state in
       guard position >= state.compacted else { return nil }
       let first = state.recent.firstIndex { $0.revision > position } ?? state.recent.endIndex

@@ -29,8 +29,11 @@ package struct TailCheck {
     }
   }
 
-  /// Which of these heads the tail has not delivered yet.
-  package func undelivered(_ heads: [SharedHead]) -> [SharedHead] { heads.filter { !isDelivered($0) } }
+  /// What the tail has not delivered yet, of these heads that changed after `position` and of those before.
+  package func undelivered(_ heads: [SharedHead]) -> [SharedHead] {
+    let before = late.values.sorted { ($0.revision, $0.model) < ($1.revision, $1.model) }
+    return (before + heads).filter { !isDelivered($0) }
+  }
 
   /// Compares the heads that changed after `position`, as they were at `revision`.
   package mutating func compare(_ heads: [SharedHead], asOf revision: SharedRevision) -> Finding {
