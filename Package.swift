@@ -185,6 +185,16 @@ let package = Package(
         "BindingHub", "BindingStore", "BindingProtocol", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
+    // Empty without the trait. With it, the tests start etcd.
+    .testTarget(
+      name: "BindingEtcdTests",
+      dependencies: [
+        "BindingEtcd", "BindingHub", "BindingProtocol", "StoreContract",
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Etcd"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Etcd"])),
+      ],
+      exclude: ["run"],
+      swiftSettings: strict),
     .testTarget(
       name: "BindingWebTests",
       dependencies: [

@@ -119,6 +119,7 @@
       }
       transaction.readOtherwise(EtcdRange(key: keys.log))
       underWay += 1
+      log.wrote(transaction.size)
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
         underWay -= 1
         take(result, to: entries)

@@ -114,6 +114,7 @@
       let key = log.keys.chunk(work.fold.model, work.generation, UInt32(number))
       transaction.put(key, work.values[number], lease: work.lease)
       transaction.readOtherwise(EtcdRange(key: log.keys.log))
+      log.wrote(transaction.size)
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
         take(result, work, { self.put($0, number) }) { response, work in
           guard response.succeeded || log.check(response.ranges.last?.entries.first) else { return }

@@ -16,6 +16,8 @@
     var maxBytes: Int
     /// Whether a batch has room; what the engine has room for.
     var room = SharedRoom.enough
+    /// Called with the bytes of each transaction that was sent.
+    var wrote: (Int) -> Void = { _ in }
     private var deliver: (@Sendable (SharedEvent) -> Void)?
     private var hasFailed = false
 

@@ -28,6 +28,7 @@
     private let queue = DispatchQueue(label: "bindhub-etcd-grade", qos: .utility)
     private var pretended: SharedRoom?
     private var revisions: [(time: NIODeadline, revision: SharedRevision)] = []
+    private var written = 0
     private var isEnded = false
 
     /// - Parameter changed: called when there is room again.
@@ -41,6 +42,7 @@
     var now: Shown { shown.withLock(\.self) }
 
     func begin() {
+      log.wrote = { [weak self] in self?.take(written: $0) }
       prove()
       look()
     }
@@ -81,11 +83,32 @@
 
     private func look() {
       guard !isEnded else { return }
-      log.call("/etcdserverpb.Maintenance/Status", [], EtcdStatus.init) { [self] result in
-        if case .success(let status) = result { take(status) }
+      look { [self] in
+        if log.room == .full { touch() }
         log.client.loop.after(.seconds(1)) { [self] in look() }
         compact()
       }
+    }
+
+    private func look(_ then: @escaping () -> Void) {
+      written = 0
+      log.call("/etcdserverpb.Maintenance/Status", [], EtcdStatus.init) { [self] result in
+        if case .success(let status) = result { take(status) }
+        then()
+      }
+    }
+
+    /// Etcd counts the pages that a compaction freed only when something is written after it.
+    private func touch() {
+      var transaction = log.transaction()
+      transaction.put(log.keys.proof, [EtcdKeys.format])
+      log.client.call(EtcdClient.transaction, transaction.bytes) { _ in }
+    }
+
+    /// Looks at once after a fiftieth of the quota was written, whatever the time.
+    private func take(written bytes: Int) {
+      written += bytes
+      if UInt64(written) > shown.withLock({ $0.quota }) / 50 { look {} }
     }
 
     private func take(_ status: EtcdStatus) {
@@ -115,7 +138,8 @@
           .onlyRemovals, "etcd's file is nearly at its quota: defragment one node after the other, the leader last"
         )
       }
-      if used >= 0.85 {
+      // Near the quota the free pages have to be enough for what is written next.
+      if used >= 0.85 || held >= 0.9 && used >= 0.7 {
 
         return (.full, "etcd's quota is used up to 85 %: remove models, or raise --quota-backend-bytes")
 

@@ -35,6 +35,18 @@ libzmq_include() {
   [[ -f $folder/zmq.h ]] && printf '%s\n' "$folder"
 }
 
+# nghttp2_include: the folder with nghttp2/nghttp2.h.
+nghttp2_include() {
+  local folder
+  for folder in /usr/local/include /usr/include /opt/homebrew/include; do
+    if [[ -f $folder/nghttp2/nghttp2.h ]]; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
+  return 1
+}
+
 # libzmq_version FOLDER: the version that the header in this folder declares.
 libzmq_version() {
   local hash name value major='' minor='' patch=''

@@ -111,7 +111,7 @@
       guard let connection else { return then(.failure(.lost(trouble))) }
       var response: [UInt8] = []
       var late: Scheduled<Void>?
-      let call = HTTP2Session.Call(received: { response = $0 }) { status, text in
+      let ended = { (status: Int?, text: String) in
         late?.cancel()
         switch status {
         case 0?: then(.success(response))
@@ -121,6 +121,7 @@
         case let status?: then(.failure(.refused(status: status, text)))
         }
       }
+      let call = HTTP2Session.Call(received: { response = $0 }, ended: ended)
       guard let stream = connection.start(path, message, token: credentials.token, call) else {
         return then(.failure(.lost(trouble)))
       }
