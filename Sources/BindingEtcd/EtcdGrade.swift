@@ -22,12 +22,13 @@
     }
 
     /// Blocks for up to a few seconds; not to be called on the client's loop.
-    func prove() -> Finding {
+    /// - Parameter isEnded: whether the result is wanted no more.
+    func prove(_ isEnded: () -> Bool) -> Finding {
       guard let bytes = try? client.future("/etcdserverpb.Cluster/MemberList", []).wait(),
         let members = try? EtcdMember.all(bytes[...])
       else { return Finding(grade: .process, reason: "etcd does not tell its members.") }
       let voters = members.filter { !$0.isLearner }
-      let before = voters.map { read($0) }
+      let before = voters.map { isEnded() ? .failure(.init(description: "closed")) : read($0) }
       let quota = before.compactMap { try? $0.get().quota }.min()
       func found(_ reason: String) -> Finding { Finding(grade: .process, reason: reason, quota: quota) }
       guard voters.count >= 3 else {
@@ -51,6 +52,7 @@
       var late = Array(voters.indices)
       // A node that is not the leader syncs a little later.
       for _ in 0..<15 {
+        if isEnded() { break }
         late.removeAll { index in
           guard let now = try? read(voters[index]).get().syncs, let then = try? before[index].get().syncs else {
             return false

@@ -15,6 +15,7 @@
       var grade = SharedGrade.process
       var reason = "It is not proven yet that etcd syncs what it stores."
       var roomReason = ""
+      var isEnded = false
     }
     /// History that hubs which were away may still need; less is kept where room is scarce.
     private static let kept = TimeAmount.minutes(10)
@@ -47,7 +48,10 @@
       look()
     }
 
-    func end() { isEnded = true }
+    func end() {
+      isEnded = true
+      shown.withLock { $0.isEnded = true }
+    }
 
     /// Ends the proof under way, off the loop.
     func join() { queue.sync {} }
@@ -63,7 +67,7 @@
     private func prove() {
       guard !isEnded else { return }
       queue.async { [self] in
-        let finding = grading.prove()
+        let finding = grading.prove { now.isEnded }
         log.client.loop.execute { [self] in
           guard !isEnded else { return }
           let before = now

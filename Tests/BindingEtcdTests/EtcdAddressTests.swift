@@ -1,4 +1,5 @@
 #if Etcd
+  import BindingHub
   import Testing
 
   @testable import BindingEtcd
@@ -38,6 +39,24 @@
     func versions(_ text: String, _ syncs: Bool) {
       #expect(EtcdVersion(text)?.syncsFirst == syncs)
       #expect(EtcdVersion("three") == nil)
+    }
+
+    @Test(
+      "the room follows what is used, and says what to do",
+      arguments: [
+        (60, 60, "", SharedRoom.enough, ""), (75, 75, "", .scarce, ""), (86, 86, "", .full, "remove models"),
+        (75, 91, "", .full, "remove models"), (60, 91, "", .enough, ""), (60, 96, "", .onlyRemovals, "defragment"),
+        (
+          60, 60, "alarm:NOSPACE ", .onlyRemovals, "etcdctl --endpoints a:1 compact REVISION, defrag, then alarm disarm"
+        ),
+      ])
+    func room(_ used: UInt64, _ held: UInt64, _ alarm: String, _ room: SharedRoom, _ words: String) throws {
+      var writer = ProtobufWriter()
+      writer.number(3, held)
+      writer.bytes(8, Array(alarm.utf8))
+      writer.number(9, used)
+      let found = EtcdUpkeep.room(try EtcdStatus(writer.bytes[...]), quota: 100, try EtcdAddress("etcd://a:1"))
+      #expect(found.0 == room && found.1.contains(words), "\(found)")
     }
 
     @Test("the end of a range is after all keys that begin so, and before all others")

@@ -97,7 +97,7 @@
     private var timeout: TimeAmount { TimeAmount(options.callTimeout) }
 
     private func wait(_ call: Waiting) {
-      guard !isClosed else { return }
+      guard !isClosed else { return call.then(.failure(.lost("closed"))) }
       waiting.append(call)
       loop.after(call.deadline - .now()) { [self] in
         let late = waiting.filter { $0.deadline <= .now() }
@@ -138,11 +138,13 @@
     /// Begins to connect.
     func start() { loop.execute { self.connect() } }
 
-    /// Ends everything; no answer comes any more.
+    /// Ends everything; what has no answer is lost.
     func close() {
       isClosed = true
-      waiting.removeAll()
       isReady = false
+      let calls = waiting
+      waiting.removeAll()
+      for call in calls { call.then(.failure(.lost("closed"))) }
       let connection = connection
       self.connection = nil
       connection?.close("closed")
