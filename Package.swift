@@ -99,6 +99,14 @@ let package = Package(
       ],
       exclude: ["Pages"],
       swiftSettings: strict),
+    // An edge's side towards its upstream hub.
+    .target(
+      name: "BindingEdge",
+      dependencies: [
+        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "ZeroMQ",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "BindingTerminal",
       dependencies: ["BindingProtocol", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -106,8 +114,8 @@ let package = Package(
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingKeys", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol", "ZeroMQ",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BindingEdge", "BindingHub", "BindingKeys", "BindingPeer", "BindingStore", "BindingTerminal", "BindingWeb",
+        "BindingProtocol", "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -136,8 +144,8 @@ let package = Package(
       name: "StoreContract", dependencies: ["BindingHub", "BindingProtocol"], path: "Tests/Support/StoreContract",
       swiftSettings: strict),
     .target(
-      name: "Simulation", dependencies: ["BindingPeer", "BindingHub", "BindingProtocol"], path: "Tests/Simulation",
-      exclude: ["bindsim"], swiftSettings: strict),
+      name: "Simulation", dependencies: ["BindingEdge", "BindingPeer", "BindingHub", "BindingProtocol"],
+      path: "Tests/Simulation", exclude: ["bindsim"], swiftSettings: strict),
     .executableTarget(
       name: "bindsim",
       dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -205,6 +213,10 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
       ],
       exclude: ["Certificates"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BindingEdgeTests",
+      dependencies: ["BindingEdge", "BindingHub", "BindingPeer", "BindingProtocol", "Simulation"],
       swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
     // Replays what the fuzzer has found. `BINDBUS_PART=fuzz` makes a library of the same targets for it.

@@ -1,6 +1,8 @@
 import ArgumentParser
+import BindingEdge
 import BindingHub
 import BindingKeys
+import BindingPeer
 import BindingProtocol
 import BindingStore
 import BindingTerminal
@@ -27,6 +29,15 @@ struct Serve: ParsableCommand {
   @OptionGroup var storeChoice: StoreChoice
 
   @OptionGroup var webChoice: WebChoice
+
+  @Option(
+    name: .long,
+    help: """
+      Follow another hub instead of keeping a log: an edge. Its peers read here; their writes go to that hub, at \
+      ipc://PATH, tcp://HOST:PORT, or the name of a hub that this user has joined. Several addresses of one hub, best \
+      first, are separated by commas.
+      """)
+  var upstream: String?
 
   @Option(
     help: "What a published commit survives: 'process' the end of the hub, 'disk' also a power loss, 'memory' neither.")
@@ -66,6 +77,10 @@ struct Serve: ParsableCommand {
   var level = "info"
 
   func validate() throws {
+    if upstream != nil, storeChoice.store != nil || durability != nil || noRecovery {
+      throw ValidationError(
+        "--upstream has no log of its own: omit --store, --durability and --no-recovery; its upstream hub has them")
+    }
     if !(250...5_000).contains(heartbeatMilliseconds) {
       throw ValidationError("--heartbeat must be 250 to 5000, not \(heartbeatMilliseconds)")
     }
@@ -97,7 +112,14 @@ struct Serve: ParsableCommand {
       fail("\(error)", 64)
     }
     configuration.keys = keysDirectory(for: configuration.listen)
-    if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
+    let log = logger
+    if let upstream {
+      do throws(PeerError) {
+        configuration.upstream = try EdgeUplink.upstream(of: HubLocation(upstream), name: name, log: log)
+      } catch {
+        fail("\(error)", 64)
+      }
+    } else if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
       configuration.recreatedWait = .milliseconds(Int64(clamping: RecoveryWait.read(at: path)))
@@ -105,8 +127,6 @@ struct Serve: ParsableCommand {
     var web = webChoice.configuration(
       isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
     web?.keys = configuration.keys
-    var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
-    log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
     let keys = configuration.keys.map(HubKeys.init(in:))
     let pages = Held<WebGateway?>(nil)
@@ -140,6 +160,12 @@ struct Serve: ParsableCommand {
         isFromEnvironment ? "\nThe address is from BINDPEER_HUB. To use another:  bindhub serve --listen …" : ""
       fail(error.description + source, error.exitCode)
     }
+  }
+
+  private var logger: Logger {
+    var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
+    log.logLevel = Logger.Level(rawValue: level) ?? .info
+    return log
   }
 
   /// The addresses to listen on: those given, else the one that this user's peers try first.

@@ -56,15 +56,25 @@ struct Status: ParsableCommand {
     if plain(report, "insecure") == "true" {
       lines.append("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
     }
+    if let upstream = report["upstream"] {
+      let isLive = plain(upstream, "state") == "live"
+      let reason = upstream["reason"].flatMap { $0 == .null ? nil : ": \(PrintedText.escaped($0.plain))" } ?? ""
+      let state = isLive ? "live, \(plain(upstream, "name"))" : "waiting(upstream)\(reason)"
+      lines.append(
+        "upstream \(plain(upstream, "address"))  \(state)  follows \(plain(upstream, "models"))  "
+          + "writers \(plain(upstream, "writers"))")
+    }
     if let next = report["keys"]?["next"], let moment = report["keys"]?["nextFrom"]?.int64 {
       lines.append("key  changes to \(PrintedText.escaped(next.plain)) at \(date(moment))")
     }
     if let store = report["store"] {
       let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
       lines.append(
-        store["path"] == .null
-          ? "store memory: the models are lost when the hub ends"
-          : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)")
+        report["upstream"] != nil
+          ? "store none: the upstream hub keeps the models"
+          : store["path"] == .null
+            ? "store memory: the models are lost when the hub ends"
+            : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)")
     }
     if case .array(let sessions)? = report["sessions"] {
       lines.append("sessions \(sessions.count)")

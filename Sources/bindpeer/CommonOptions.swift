@@ -47,9 +47,11 @@ struct CommonOptions: ParsableArguments {
   var outboxPath: String? { keep ?? outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
 
   /// Joins the hub, or throws that there is none.
-  /// - Parameter patiently: wait the full timeout even if nothing listens.
-  func connect(patiently: Bool = false) async throws(Failure) -> Peer {
-    let peer = try makePeer()
+  /// - Parameters:
+  ///   - patiently: wait the full timeout even if nothing listens.
+  ///   - readsLatest: whether models are current only with what an edge's upstream hub has.
+  func connect(patiently: Bool = false, readsLatest: Bool = false) async throws(Failure) -> Peer {
+    let peer = try makePeer(readsLatest: readsLatest)
     guard await reachesHub(peer, patiently: patiently) else { throw noHub(peer) }
     return peer
   }
@@ -85,17 +87,21 @@ struct CommonOptions: ParsableArguments {
     return true
   }
 
-  func makePeer() throws(Failure) -> Peer {
+  func makePeer(readsLatest: Bool = false) throws(Failure) -> Peer {
     if let keep { return try makePeer(name, keeping: .file(keep)) }
-    return try makePeer(name, keeping: outboxPath.map { .init(outbox: .file($0)) } ?? .memory)
+    let keeping: Peer.Keeping = outboxPath.map { .init(outbox: .file($0)) } ?? .memory
+    return try makePeer(name, keeping: keeping, readsLatest: readsLatest)
   }
 
   /// - Parameter location: where the hub is; nil: where the options say.
   func makePeer(
-    _ name: String, at location: HubLocation? = nil, keeping: Peer.Keeping = .memory
+    _ name: String, at location: HubLocation? = nil, keeping: Peer.Keeping = .memory, readsLatest: Bool = false
   ) throws(Failure) -> Peer {
+    var configuration = Peer.Configuration(keeping: keeping)
+    configuration.readsLatest = readsLatest
     do throws(PeerError) {
-      return try Peer(name: name, hub: location ?? self.location, keeping: keeping, logger: Terminal.logger)
+      return try Peer(
+        name: name, hub: location ?? self.location, configuration: configuration, logger: Terminal.logger)
     } catch {
       throw Failure(error)
     }

@@ -15,18 +15,24 @@ struct Get: AsyncParsableCommand {
   var meta = false
   @Flag(help: "Read ephemeral fields, which exist as long as the peer that wrote them.")
   var ephemeral = false
+  @Flag(help: "At an edge: print nothing older than its upstream hub has now. Exit code 75 if that does not answer.")
+  var latest = false
   @Flag(help: "Print secret values on a terminal, too.")
   var reveal = false
 
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
     if let keep = common.keep {
+      guard !latest else { throw Failure(.usage, "What is kept is not the latest. Omit --latest, or --keep") }
       guard !ephemeral else { throw Failure(.usage, "Ephemeral fields are not kept. Omit --ephemeral, or --keep") }
       return try KeptReader(common: common, path: keep, isRaw: raw, showsMeta: meta, reveals: reveal).run(asked)
     }
-    let peer = try await common.connect()
+    let peer = try await common.connect(readsLatest: latest)
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)
+    if peer.status.waitsForUpstream {
+      Terminal.complain("waiting(upstream): this hub is an edge and does not reach its upstream hub; values may be old")
+    }
     var missing = false
     for prefix in asked
     where prefix.isPrefix && !prefix.model.isEmpty && !models.contains(where: { $0.0.model == prefix.model }) {
@@ -212,7 +218,10 @@ struct ModelReader {
 
   /// Why a model is not current: the hub refuses the join, or has not answered.
   private func late(_ model: SharedModel, _ what: String) -> Failure {
-    model.status.refusal.map(Failure.init) ?? .late(what, timeout: timeout)
+    if let refusal = model.status.refusal { return Failure(refusal) }
+    guard peer.status.waitsForUpstream else { return .late(what, timeout: timeout) }
+    return Failure(
+      .timedOut, "waiting(upstream): this hub is an edge and does not reach its upstream hub, which has \(what).")
   }
 }
 

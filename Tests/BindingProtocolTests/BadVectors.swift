@@ -93,7 +93,7 @@ enum BadVectors {
       toHub("trailing-byte", good("ping") + [0], "one byte follows the token"),
       toHub("trailing-status", good("status") + [0], "a status has no body"),
       toHub("truncated-propose", Array(good("propose").dropLast()), "the value is one byte short"),
-      toPeer("unknown-kind-to-peer", patched(good("heartbeat"), 4, 0x80), "0x80 is no kind"),
+      toPeer("unknown-kind-to-peer", patched(good("heartbeat"), 4, 0x7F), "0x7F is no kind"),
       toPeer("kind-of-a-peer", patched(good("heartbeat"), 4, 0x07), "0x07 is a peer's kind"),
       toPeer("start-zero", patched(good("heartbeat"), 5, 0, 0, 0, 0), "a hub's start is not 0"),
       toPeer("heartbeat-under-other-topic", patched(good("heartbeat"), 3, 0x01), "heartbeats have topic 0x01000000"),
@@ -235,7 +235,8 @@ enum BadVectors {
       badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
         "an @ in a model id"),
-      toPeer("outcome-retry-later-code", patched(good("outcomes-retry-later"), 36, 5), "codes are 1 to 4"),
+      toPeer("outcome-retry-later-code", patched(good("outcomes-retry-later"), 36, 6), "codes are 1 to 5"),
+      toPeer("upstream-reached", patched(good("upstream"), 17, 2), "a flag is 0 or 1"),
     ]
   }
 

@@ -138,6 +138,7 @@ enum GoodVectors {
               session: session, topic: lamp, mayOwn: false, mayBePresent: false, mayDescribe: false, write: [],
               delete: [])))
       ),
+      ("upstream", down(.upstream(UpstreamState(session: session, isReached: false)))),
       ("keys", down(.keys(AnnouncedKeys(session: session, present: Array(1...32))))),
       (
         "keys-next",

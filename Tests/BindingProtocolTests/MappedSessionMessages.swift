@@ -160,6 +160,15 @@ extension Pong: Mapped {
   }
 }
 
+extension UpstreamState: Mapped {
+  static var blank: UpstreamState { UpstreamState(session: 0, isReached: false) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("session", &session)
+    content.flag("reached", &isReached)
+  }
+}
+
 extension ErrorMessage: Mapped {
   static var blank: ErrorMessage { ErrorMessage(session: 0, code: .malformed, isFatal: false, text: "") }
 

@@ -91,6 +91,7 @@ enum Vector: Equatable {
     case .approve(let content): content.content
     case .rights(let content): content.content
     case .keys(let content): content.content
+    case .upstream(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -169,6 +170,7 @@ enum Vector: Equatable {
     case .approve: .approve(.read(body, problems: &problems))
     case .rights: .rights(.read(body, problems: &problems))
     case .keys: .keys(.read(body, problems: &problems))
+    case .upstream: .upstream(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

@@ -6,7 +6,7 @@ _CORE = "Sources/BindingHub/Core/"
 
 PLACES = [
     Place(
-        _CORE + "HubMachine.swift", "func announce", "instead of",
+        _CORE + "Access/HubMembers.swift", "func announce", "instead of",
         "for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }",
         """
 if !Mutant.isOn(.keysOnlyAfterWelcome) {
@@ -25,7 +25,7 @@ if !Mutant.isOn(.keysOnlyAfterWelcome) {
         "guard user.mayRead(join.name) || Mutant.isOn(.joinUnread) else {",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Joins.swift", "func joinModel", "instead of",
+        _CORE + "Sync/HubMachine+Joins.swift", "func believe", "instead of",
         "if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }",
         """
 if !user.rights(on: join.name).isBelieved, !Mutant.isOn(.believeReaders) {

@@ -77,6 +77,7 @@ struct OutputTests {
       "fullAppends", "peersAhead",
       "forgottenIdentities", "refusals",
       "limitedConnections", "limitedSessions", "limitedModels", "limitedBytes", "limitedWrites", "limitedSubscriptions",
+      "upstreamLosses", "otherUpstreams", "upstreamCatchups",
     ]
     let gate = [
       "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",

@@ -66,6 +66,8 @@ package struct Violation: Error, CustomStringConvertible {
     case listOrder = "order and members of a list"
     /// A peer knows the keys that its hub has and will have, and hears of no other session's (§15.8).
     case hubKeys = "the hub's keys"
+    /// What is read as the latest is no older than what the upstream hub had when it was asked for (§16).
+    case latest = "latest read at an edge"
     /// A value with a time limit holds for a full term, and not much longer (§8.1).
     case expiry = "time limit"
   }

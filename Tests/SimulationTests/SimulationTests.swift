@@ -42,6 +42,23 @@ struct SimulationTests {
     }
   }
 
+  @Test("in every history with an edge each write counts once, and every replica is the upstream hub's")
+  func edges() {
+    let fresh = UInt64.random(in: 1_000_000 ... .max / 2)
+    var committed = 0
+    for number in 0..<120 as Range<UInt64> {
+      let seed = number % 2 == 0 ? number : fresh + number
+      let world = EdgeWorld(seed: seed)
+      do {
+        try world.run()
+      } catch {
+        Issue.record("\(error). Replay: SWIFT_DETERMINISTIC_HASHING=1 swift run bindsim --replay \(seed)")
+      }
+      committed += world.committed
+    }
+    #expect(committed > 1_000)
+  }
+
   @Test("any one lost message about a model is found and healed")
   func eachMessageLostInTurn() {
     var profile = FaultProfile()

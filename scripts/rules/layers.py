@@ -35,10 +35,12 @@ ALLOWED = {
     "CNGHTTP2": set(),
     "BindingEtcd": SYSTEM | NIO | {"BindingHub", "BindingProtocol", "CNGHTTP2"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
-    "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
+    "BindingEdge": SYSTEM | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "Logging", "ZeroMQ"},
+    "Simulation": SYSTEM | {"BindingEdge", "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
     "bindhub": COMMAND_LINE
-    | {"BindingHub", "BindingKeys", "BindingProtocol", "BindingStore", "BindingTerminal", "BindingWeb", "ZeroMQ"},
+    | {"BindingEdge", "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore"}
+    | {"BindingTerminal", "BindingWeb", "ZeroMQ"},
     "bindbench": COMMAND_LINE
     | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
@@ -56,6 +58,7 @@ ALLOWED = {
 PURE_FOLDERS = {
     ("BindingHub", "Core"): {"BindingProtocol"},
     ("BindingPeer", "Core"): {"BindingProtocol"},
+    ("BindingEdge", "Core"): {"BindingHub", "BindingPeer", "BindingProtocol"},
     ("BindingWeb", "Core"): {"BindingPeer", "BindingProtocol"},
 }
 # Code for Apple's frameworks: under `canImport`, in a separate folder.

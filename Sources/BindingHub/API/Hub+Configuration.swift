@@ -29,6 +29,9 @@ extension Hub {
     /// Whether recorded commits are put in (`Hub.play`), which hold what expired too: no value expires by itself.
     package var isPlayback = false
 
+    /// Makes the hub an edge, which follows another hub and has no store of its own.
+    package var upstream: HubUpstream?
+
     /// Wraps the store before the hub uses it, so that the fault tests record each commit before it is published.
     package var wrapStore: @Sendable (any Store) throws(StoreError) -> any Store = { $0 }
 

@@ -6,7 +6,8 @@ struct HubContext {
   let configuration: HubMachineConfiguration
   /// The number of this start of the hub; peers name it in every frame.
   let start: StartNumber
-  let logID: LogID
+  /// An edge learns it from its upstream hub.
+  var logID: LogID
   /// The current epoch of the log.
   var epoch: Epoch
   /// When the hub started, and when it last ticked, on the monotonic clock.

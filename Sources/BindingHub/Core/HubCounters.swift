@@ -128,6 +128,12 @@ package struct HubCounters: Sendable, Hashable {
   package var limitedWrites: UInt64 = 0
   /// Subscribers ended past a name's limit of subscriptions.
   package var limitedSubscriptions: UInt64 = 0
+  /// Times that an edge lost its upstream hub.
+  package var upstreamLosses: UInt64 = 0
+  /// Times that an edge's upstream hub had another log, or another epoch of it.
+  package var otherUpstreams: UInt64 = 0
+  /// Models that an edge got from its upstream hub as they were by then, not commit by commit.
+  package var upstreamCatchups: UInt64 = 0
   /// Refusals by code.
   package var refusals: [RefusalCode: UInt64] = [:]
 

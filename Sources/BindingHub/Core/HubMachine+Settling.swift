@@ -33,7 +33,7 @@ extension HubMachine {
     publisher.sendShares(&hub, &output)
     history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
-    reporter.send(heartbeat: publisher.heads.number, &hub, time, &output)
+    reporter.send(heartbeat: publisher.heads.number, &hub, edge, time, &output)
     publisher.endWaits(&hub, time, &output)
   }
 
@@ -42,7 +42,7 @@ extension HubMachine {
   private mutating func settle(_ index: Int, _ time: HubTime, _ output: inout HubOutput) -> Bool {
     let isRecovered = recovery.finish(index, &hub, time)
     let model = hub.models[index]
-    if !model.members.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
+    if !model.members.waitingJoins.isEmpty, edge == nil { raiseLastDecidedOfWaitingJoins(index, time) }
     if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
       let batch = model.finishBatch(epoch: hub.epoch, isShared: shared != nil)
       output.batches.append(batch)
@@ -70,6 +70,7 @@ extension HubMachine {
   /// deletion must not be forgotten while a peer may still offer the field.
   private func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
     let model = hub.models[index]
+    guard edge == nil else { return false }
     let isLate = model.ephemeral != nil || time.monotonic >= renumbersFrom
     return isLate && model.isWorn(hub.configuration) && model.removal == nil && model.isSettled && !model.isBusy
       && hub.models.hasTopics
@@ -78,7 +79,7 @@ extension HubMachine {
   /// Whether renumbering waits only for room in the store, or for the end of the time in which peers may offer
   /// fields.
   private func waitsToRenumber(_ model: ModelLog, _ time: HubTime) -> Bool {
-    time.monotonic < renumbersFrom && model.ephemeral == nil && model.isWorn(hub.configuration)
+    edge == nil && time.monotonic < renumbersFrom && model.ephemeral == nil && model.isWorn(hub.configuration)
   }
 
   private var renumbersFrom: UInt64 { max(hub.storeFullUntil, recovery.isEarlyUntil(hub.configuration)) }
@@ -234,6 +235,8 @@ extension HubMachine {
   // MARK: Removed models
 
   private mutating func removeIfGone(_ index: Int) {
+    // An edge keeps the names and topics of its models.
+    guard edge == nil else { return }
     if removals.removeIfGone(index, presence, &hub) { remove(index) }
   }
 

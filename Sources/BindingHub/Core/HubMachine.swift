@@ -18,6 +18,8 @@ package struct HubMachine {
   var reporter = StatusReporter()
   /// What the hub knows of a log that it shares with other hubs; nil: it has the log alone.
   var shared: SharedLog?
+  /// What makes this hub an edge; nil: it decides by itself.
+  var edge: EdgeState?
 
   /// Creates a hub with no models; `restore` adds those that the store has.
   /// - Parameters:
@@ -73,16 +75,6 @@ package struct HubMachine {
     return hub.access.apply(policy)
   }
 
-  /// Lets gateways speak for these members from now on, and for nobody else; nil: for nobody. Sessions that speak for
-  /// another end with the drain, before it decides anything.
-  package mutating func apply(_ members: HubMembers?) { hub.access.apply(members) }
-
-  /// Tells every session, and later ones after their welcome, which keys the hub has and will have.
-  package mutating func announce(_ keys: AnnouncedKeys, into output: inout HubOutput) {
-    hub.keys = keys
-    for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
-  }
-
   /// When `tick` is due next, in milliseconds of the monotonic clock.
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
@@ -99,7 +91,9 @@ package struct HubMachine {
       }
       if let pendingApproval = model.approval.pending { deadline = min(deadline, pendingApproval.answerBy) }
       for session in model.members.waitingJoins {
-        if let join = hub.sessions.join(of: session, in: model.topic) { deadline = min(deadline, join.subscribeBy) }
+        guard let join = hub.sessions.join(of: session, in: model.topic) else { continue }
+        // At an edge it may wait for the upstream hub beyond that.
+        if edge == nil || join.subscribeBy > hub.lastTick { deadline = min(deadline, join.subscribeBy) }
       }
     }
     return deadline
@@ -141,6 +135,8 @@ package struct HubMachine {
       default:
         guard admit(header, connection, time, &output) else { return }
         switch header.kind {
+        case .propose where edge != nil:
+          try passOn(ProposalCursor(reader), bytes: frame.count, header.session, time, &output)
         case .propose:
           try proposals.receive(ProposalCursor(reader), frame, header.session, &hub, time, &output)
         case .join: handle(try Join.all(from: &reader), header.session, time, &output)
@@ -179,6 +175,7 @@ package struct HubMachine {
       presence.publishAll(&hub, time)
       presence.endReturns(&hub, time)
       if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now, wall: time.wall) }
+      if edge != nil { unfollowUnused(time) }
     }
     publisher.heads.publishDue(&hub, time, &output)
     for id in hub.sessions.expired(now: now) {
@@ -281,7 +278,9 @@ extension HubMachine {
   package var counters: HubCounters { hub.counters }
 
   /// The status that `bindhub status` shows.
-  package func statusJSON(time: HubTime) -> JSON { reporter.json(heartbeat: publisher.heads.number, hub, time) }
+  package func statusJSON(time: HubTime) -> JSON {
+    reporter.json(heartbeat: publisher.heads.number, hub, edge, time)
+  }
 
   /// The id of the model that has this topic; nil: none.
   package func modelID(of topic: Topic) -> String? { hub.models.index(of: topic).map { hub.models[$0].id } }

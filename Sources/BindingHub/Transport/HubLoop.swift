@@ -10,15 +10,17 @@ import ZeroMQ
 /// `@exclusivity(unchecked)`: one thread uses them.
 final class HubLoop {
   private let configuration: Hub.Configuration
-  private let mailbox: HubMailbox
+  let mailbox: HubMailbox
   private let log: Logger
-  private let transport: ZeroMQTransport
+  let transport: ZeroMQTransport
   private var clients = InProcessClients()
   private let logFile: LogFile?
   private let storeWorker: StoreWorker
+  /// Leads to the upstream hub; nil: this hub is no edge.
+  let uplink: (any HubUplink)?
   @exclusivity(unchecked) var machine: HubMachine
   @exclusivity(unchecked) var output = HubOutput()
-  @exclusivity(unchecked) private var poller = Poller()
+  @exclusivity(unchecked) var poller = Poller()
   private var isStopping = false
   private var drops = DropRecords()
   private var failure: StoreError?
@@ -53,7 +55,7 @@ final class HubLoop {
     try security?.record(configuration.name, transport.sockets.addresses)
     security?.admissions.open()
     log.report(transport)
-    let opened = try HubLoop.open(configuration, at: transport.sockets.addresses.first)
+    let opened = try LogFile.open(configuration, at: transport.sockets.addresses.first)
     let store = opened.store
     logFile = opened.logFile
     var settings = HubMachineConfiguration()
@@ -76,6 +78,7 @@ final class HubLoop {
     machine = HubMachine(
       configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
+    uplink = try HubLoop.makeEdge(&machine, of: configuration.upstream)
     _ = machine.apply(security?.admissions.policy)
     transport.announceKeys(&machine)
     do throws(StoreError) {
@@ -98,31 +101,15 @@ final class HubLoop {
       ])
   }
 
-  /// Opens the requested store. Without one, a file beside the socket remembers the log id.
-  private static func open(
-    _ configuration: Hub.Configuration, at address: HubAddress?
-  ) throws(HubError) -> (store: any Store, logFile: LogFile?) {
-    let store: any Store
-    var logFile: LogFile?
-    if let storage = configuration.store {
-      do throws(StoreError) { store = try storage.open() } catch { throw .store(error) }
-    } else {
-      let file = LogFile(for: address)
-      store = try file.nextStore()
-      logFile = file
-    }
-    do throws(StoreError) { return (try configuration.wrapStore(store), logFile) } catch { throw .store(error) }
-  }
-
-  private static var time: HubTime {
+  static var time: HubTime {
     HubTime(
       monotonic: DispatchTime.now().uptimeNanoseconds / 1_000_000, wall: UInt64(Date().timeIntervalSince1970 * 1_000))
   }
 
   func run() -> Ending {
-    let wakeups = poller.add(mailbox.wakeup)
-    transport.add(to: &poller)
+    var wakeups = fillPoller()
     while !isStopping {
+      if uplink?.isPollerStale == true { wakeups = fillPoller() }
       wait()
       let time = HubLoop.time
       if poller.isReadable(wakeups) {
@@ -141,6 +128,7 @@ final class HubLoop {
       transport.drain(&machine, after: poller, time: time, into: &output)
       transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
+      if let uplink { drain(uplink, time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
     }
@@ -160,6 +148,7 @@ final class HubLoop {
       }
       machine.close(into: &output)
       flush(time: time)
+      uplink?.close(now: time.monotonic)
       if failure == nil { try storeWorker.close() }
     } catch {
       fail(error)
@@ -174,6 +163,7 @@ final class HubLoop {
     var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
     if transport.mayHaveMore { limit = 0 }
     if transport.hasBacklog { limit = min(limit, 5) }
+    if let due = uplink?.nextDeadline { limit = min(limit, due <= now ? 0 : Int(min(due - now, 60_000))) }
     do throws(ZeroMQError) {
       _ = try poller.wait(timeoutMilliseconds: limit)
     } catch {

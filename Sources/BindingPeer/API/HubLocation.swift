@@ -51,7 +51,8 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   /// - Throws: `PeerError` if there is none, or the hub is not known.
   package func addresses() throws(PeerError) -> [HubAddress] { try route().addresses }
 
-  private func route() throws(PeerError) -> HubRoute {
+  /// The way to it; without addresses for a hub in the same process.
+  package func route() throws(PeerError) -> HubRoute {
     switch place {
     case .inProcess: HubRoute(addresses: [])
     case .named(let name): try HubRoute(named: name)

@@ -42,6 +42,9 @@ extension Peer {
     /// How often a closure is asked to merge a write with those of others before the write ends as a conflict. Texts
     /// are merged without asking, as often as needed.
     public var maxMergeAttempts = 64
+    /// At an edge (`bindhub serve --upstream`): models become current only with what the upstream hub has by then. An
+    /// edge that cannot reach it lets such a peer wait. At other hubs it changes nothing.
+    public var readsLatest = false
     /// The limits that apply before a hub has announced its own.
     public var limits = Limits()
 
@@ -68,5 +71,6 @@ extension SessionOptions {
     maxListedCommits = configuration.maxListedCommits
     maxMergeAttempts = configuration.maxMergeAttempts
     limits = configuration.limits
+    readsLatest = configuration.readsLatest
   }
 }

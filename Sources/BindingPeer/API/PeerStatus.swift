@@ -19,9 +19,12 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
   /// Why the hub that answers refuses this peer, in its words; nil if it does not, or if no hub answers. The peer
   /// retries.
   public var refusal: String?
+  /// Whether the hub is an edge that has not reached its upstream hub: values may be stale, and writes wait.
+  public var waitsForUpstream = false
   /// The number of writes without an outcome, over all models.
   public var unconfirmed: Int = 0
-  /// When the time without a hub began; nil while one answers. Instants are of the clock that `FieldStatus` names.
+  /// When the time without a hub, or without its upstream hub, began; nil while both answer. Instants are of
+  /// the clock that `FieldStatus` names.
   public var staleSince: SuspendingClock.Instant?
   /// Where those writes are kept.
   public var outbox: OutboxStatus = .memory
@@ -41,6 +44,7 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
       case .live: "live\(location)" + (durability.map { ", durability \($0)" } ?? "") + (isInsecure ? ", INSECURE" : "")
       case .stopped(let reason): "stopped: \(reason)"
       }
+    if waitsForUpstream { words += ", waiting(upstream)" }
     if let refusal { words += "; refused: \(refusal)" }
     if unconfirmed > 0 { words += "; \(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome" }
     if case .memoryOnly(let problem) = outbox { words += "; its outbox lacks the newest writes: \(problem)" }
@@ -93,7 +97,9 @@ extension PeerRuntime.State {
       phase: session.phase, hub: link.hub, logID: session.logID, epoch: session.epoch,
       durability: session.welcome?.durability,
       isInsecure: session.welcome?.capabilities.contains(Capability.insecure) ?? false,
-      refusal: session.refusal.map { PrintedText.escaped($0) }, unconfirmed: writes.count,
-      staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
+      refusal: session.refusal.map { PrintedText.escaped($0) },
+      waitsForUpstream: session.phase == .live && session.cutOffSince != nil, unconfirmed: writes.count,
+      staleSince: session.phase == .live
+        ? session.cutOffSince.map(PeerClock.instant) : PeerClock.instant(session.silentSince), outbox: outboxStatus)
   }
 }

@@ -91,6 +91,13 @@ package struct Session: Sendable {
   package var identity: Identity { context.identity }
   /// The state of the connection to the hub.
   package var phase: Phase { connection.phase }
+  /// What the next hello names.
+  package var capabilities: [String] {
+    get { context.capabilities }
+    set { context.capabilities = newValue }
+  }
+  /// The start number of the hub that welcomed this session; 0: none has.
+  package var startNumber: StartNumber { connection.start }
   /// What was received, sent and dropped since the session was made.
   package var counters: SessionCounters { context.counters }
   /// The hub's log; nil before a hub was seen.
@@ -102,7 +109,9 @@ package struct Session: Sendable {
   /// The limits of the last welcome; before the first one those of the options.
   package var limits: Limits { context.limits }
   /// Why the hub that answers does not welcome this peer, in its words; nil if it does, or if no hub answers.
-  package var refusal: String? { connection.refusal }
+  package var refusal: String? { connection.lack.refusal }
+  /// Since when the hub, an edge, has not reached its upstream hub; nil: it reaches it, or is no edge.
+  package var cutOffSince: UInt64? { connection.lack.cutOffSince }
   /// When a hub was last heard before the link was lost; before the first link, when this session was made.
   package var silentSince: UInt64 { connection.silentSince }
   /// True while journal entries cannot be written: outcomes that the journal lacks are then not confirmed to the hub.
@@ -179,7 +188,8 @@ package struct Session: Sendable {
   func syncState(of id: String) -> ModelSyncState { ModelSyncState(of: models[id], staleSince: staleSince(id)) }
 
   private func staleSince(_ id: String) -> Int64? {
-    isCurrent(id) ? nil : models[id]?.join.staleSince ?? Int64(clamping: silentSince)
+    if isCurrent(id) { return connection.lack.cutOffSince.map { Int64(clamping: $0) } }
+    return models[id]?.join.staleSince ?? Int64(clamping: silentSince)
   }
 
   // MARK: Joining

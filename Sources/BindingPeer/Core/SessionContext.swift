@@ -18,6 +18,8 @@ struct SessionContext: Sendable {
   /// The tags of earlier runs whose writes other sessions send.
   var previousTags: Swift.Set<Tag> = []
   var counters = SessionCounters()
+  /// What the next hello names.
+  var capabilities = Capability.all
   var journal: WriteJournal
   var outcomes = OutcomeQueue()
   /// Whether an outcome is recorded only once the replica that contains it is stored (`DeferredOutcomes`).
@@ -31,6 +33,7 @@ struct SessionContext: Sendable {
     self.options = options
     self.isResumed = isResumed
     limits = options.limits
+    if options.readsLatest { capabilities.append(Capability.latest) }
     journal = WriteJournal(isKept: keepsOutbox)
   }
 

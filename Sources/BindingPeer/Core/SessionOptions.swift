@@ -19,6 +19,7 @@ package struct SessionOptions: Sendable, Hashable {
   package var maxListedCommits = 1_000
   package var maxMergeAttempts = 64
   package var limits = Limits()
+  package var readsLatest = false
 
   package init() {}
 }

@@ -1,14 +1,14 @@
 import BindingKeys
-import BindingProtocol
+package import BindingProtocol
 import Dispatch
-import Logging
-import ZeroMQ
+package import Logging
+package import ZeroMQ
 
 /// The way to a hub: its addresses, and what is known of one that this user has joined. The files of such a hub are
 /// read again for each connection, because this user's pair or the hub's key may have changed meanwhile.
-struct HubRoute: Sendable {
+package struct HubRoute: Sendable {
   /// Tried in turn: after a failure the next one, after the last the first.
-  let addresses: [HubAddress]
+  package let addresses: [HubAddress]
   private var known: KnownHub?
   /// As the files were when they were read last.
   private var read: KnownHub?
@@ -32,12 +32,12 @@ struct HubRoute: Sendable {
   }
 
   /// What a socket that connects to one of these addresses must set.
-  func options(to endpoint: String) -> [SocketOption] { known?.options(to: endpoint, as: proven) ?? [] }
+  package func options(to endpoint: String) -> [SocketOption] { known?.options(to: endpoint, as: proven) ?? [] }
 
   // MARK: Keys that change
 
   /// A connection is about to be tried.
-  mutating func begin() {
+  package mutating func begin() {
     hasTriedBoth = false
     guard let name = known?.name else { return }
     // What was learned and is not in the file yet stays, and so does all if the file cannot be read.
@@ -48,7 +48,7 @@ struct HubRoute: Sendable {
 
   /// The connection failed as it does where the hub has another key.
   /// - Returns: whether there is one to try at the same address.
-  mutating func tryOtherKey() -> Bool {
+  package mutating func tryOtherKey() -> Bool {
     guard !hasTriedBoth, let known, let next = known.nextKey else { return false }
     proven = proven == next ? known.hubKey : next
     hasTriedBoth = true
@@ -56,7 +56,7 @@ struct HubRoute: Sendable {
   }
 
   /// The hub has told which keys it has and will have.
-  mutating func learn(_ keys: AnnouncedKeys, over address: HubAddress, _ log: Logger) {
+  package mutating func learn(_ keys: AnnouncedKeys, over address: HubAddress, _ log: Logger) {
     guard address.transport == .tcp, let hub = known, let proven, let present = PublicKey(keys.present) else { return }
     // A connection from before a change speaks for the key that it has told of.
     let lesson = KnownHub.Lesson(
@@ -72,14 +72,14 @@ struct HubRoute: Sendable {
   }
 
   /// Waits until all that was learned is in the files.
-  static func finish() { files.sync {} }
+  package static func finish() { files.sync {} }
 
   private static let files = DispatchQueue(label: "bindpeer.keys")
 
   // MARK: Words
 
   /// Why a handshake failed, for a person; nil: as when nothing listens.
-  func words(_ failure: SocketEvent.HandshakeFailure, at address: HubAddress) -> String? {
+  package func words(_ failure: SocketEvent.HandshakeFailure, at address: HubAddress) -> String? {
     guard address.transport == .tcp else {
       if case .authentication = failure { return "the hub refuses this user for a time. Ask who runs it" }
       return nil

@@ -43,45 +43,6 @@ final class ZeroMQPeerLink: PeerLink {
 
 /// The loop on the link's thread. Not `Sendable`: created, used and released there.
 private final class PeerSocketLoop {
-  /// One request connection, from `connect` to its end.
-  private final class Request {
-    let socket: Socket
-    var events: SocketEvents
-    var isOpen = false
-    let givesUpAt: UInt64
-
-    init(to address: HubAddress, by route: HubRoute, in context: Context, now: UInt64) throws(ZeroMQError) {
-      socket = try Socket(.dealer, in: context)
-      try socket.set([
-        .immediate(true), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
-        .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0),
-        .ipv6(address.hostOrPath.hasPrefix("[")),
-      ])
-      try socket.set(route.options(to: address.description))
-      events = try SocketEvents(of: socket)
-      givesUpAt = now + connectMilliseconds
-      try socket.connect(address.description)
-    }
-  }
-
-  private final class Publish {
-    let socket: Socket
-
-    init(to endpoint: String, by route: HubRoute, sessionTopic: [UInt8], in context: Context) throws(ZeroMQError) {
-      socket = try Socket(.sub, in: context)
-      try socket.set([
-        .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .receiveHighWaterMark(messages: 0),
-        .ipv6(endpoint.hasPrefix("tcp://[")),
-      ])
-      try socket.set(route.options(to: endpoint))
-      try socket.subscribe(sessionTopic)
-      try socket.subscribe(Topics.bytes(Topics.heartbeat))
-      try socket.connect(endpoint)
-    }
-  }
-
-  /// A connection that is not established in this time is given up.
-  private static let connectMilliseconds: UInt64 = 2_000
   /// Frames read from a socket before the other socket, and writers, get their turn.
   private static let drainFrames = 1_024
   /// How long the last frames of a session may take to leave. Without them the hub would wait for its lease.
@@ -93,8 +54,8 @@ private final class PeerSocketLoop {
   private let wakeup: Wakeup
   private let context: Context
   private var message = Message()
-  private var request: Request? { didSet { isPollerStale = true } }
-  private var publish: Publish? { didSet { isPollerStale = true } }
+  private var request: RequestLink? { didSet { isPollerStale = true } }
+  private var publish: PublishLink? { didSet { isPollerStale = true } }
   private var poller = Poller()
   private var isPollerStale = true
   private var wakeups: Poller.Slot?
@@ -192,7 +153,7 @@ private final class PeerSocketLoop {
       return
     }
     do throws(ZeroMQError) {
-      publish = try Publish(to: endpoint, by: route, sessionTopic: sessionTopic, in: context)
+      publish = try PublishLink(to: endpoint, by: route, sessionTopic: sessionTopic, in: context)
     } catch {
       runtime.log.warning("cannot subscribe at \(endpoint)", metadata: ["error": "\(error)"])
     }
@@ -210,7 +171,7 @@ private final class PeerSocketLoop {
 
   private func open(_ address: HubAddress, _ now: UInt64) {
     do throws(ZeroMQError) {
-      request = try Request(to: address, by: route, in: context, now: now)
+      request = try RequestLink(to: address, by: route, in: context, now: now)
     } catch {
       runtime.log.debug("cannot connect to \(address)", metadata: ["error": "\(error)"])
       lose()
@@ -273,24 +234,4 @@ private final class PeerSocketLoop {
     // More may wait: come back immediately.
     wakeup.signal()
   }
-}
-
-/// The addresses of a hub, tried in turn: after a failure the next one, after the last the first.
-private struct AddressRotation {
-  private let addresses: [HubAddress]
-  private var next = 0
-  private var index = 0
-
-  init(_ addresses: [HubAddress]) { self.addresses = addresses }
-
-  /// The address in use.
-  var current: HubAddress { addresses[index] }
-
-  /// Takes the address to connect to now: the same one as before, unless that has failed.
-  mutating func advance() -> HubAddress {
-    index = next
-    return current
-  }
-
-  mutating func fail() { next = (index + 1) % addresses.count }
 }

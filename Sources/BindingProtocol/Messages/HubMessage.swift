@@ -64,6 +64,7 @@ package enum HubMessage: Sendable, Hashable {
   case heartbeat(Heartbeat)
   case ask(AskApplied)
   case past(PastPage)
+  case upstream(UpstreamState)
 
   /// The kind of the message.
   package var kind: HubMessageKind {
@@ -88,6 +89,7 @@ package enum HubMessage: Sendable, Hashable {
     case .heartbeat: .heartbeat
     case .ask: .ask
     case .past: .past
+    case .upstream: .upstream
     }
   }
 
@@ -113,6 +115,7 @@ package enum HubMessage: Sendable, Hashable {
     case .heartbeat(let content): content
     case .ask(let content): content
     case .past(let content): content
+    case .upstream(let content): content
     }
   }
 
@@ -155,6 +158,7 @@ package enum HubMessage: Sendable, Hashable {
     case .heartbeat: self = .heartbeat(try Heartbeat(from: &reader))
     case .ask: self = .ask(try AskApplied(from: &reader))
     case .past: self = .past(try PastPage(from: &reader))
+    case .upstream: self = .upstream(try UpstreamState(from: &reader))
     }
     try reader.end()
   }

@@ -46,6 +46,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
 
 /// The kinds of messages from the hub to peers.
 package enum HubMessageKind: UInt8, Sendable, CaseIterable {
+  case upstream = 0x80
   case welcome = 0x81
   case keys = 0x82
   case topic = 0x83
@@ -70,6 +71,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   /// The name in the protocol.
   package var name: StaticString {
     switch self {
+    case .upstream: "upstream"
     case .welcome: "welcome"
     case .keys: "keys"
     case .topic: "topic"

@@ -97,7 +97,7 @@ package struct WireOutcome: WireContent, Hashable {
     case .expired: rest = .expired
     case .unknown: rest = .unknown
     case .retryLater:
-      let code: RetryReason = try reader.choice("code", try reader.u16("code"), "1 to 4")
+      let code: RetryReason = try reader.choice("code", try reader.u16("code"), "1 to 5")
       rest = .retryLater(code, pauseMilliseconds: try reader.u32("pauseMs"))
     case .expected: rest = .expected(next: try reader.proposalNumber("next"))
     }

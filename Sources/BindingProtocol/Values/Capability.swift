@@ -39,13 +39,31 @@ package enum Capability {
   /// models that have lists.
   package static let lists = "lists"
 
+  /// A session that only writes (§16): it is sent topics, marks, outcomes and errors, and nothing that is read. In a
+  /// welcome: the hub takes such sessions.
+  package static let writes = "writes"
+  /// Wants its joins answered with nothing older than what the hub above this one has: in the hello of a session at an
+  /// edge (§16). Other hubs always do.
+  package static let latest = "latest"
+  /// Wants to be told whether an edge reaches its upstream hub: the kind `upstream`, and the reason `upstream` of a
+  /// `retryLater` (§16).
+  package static let upstream = "upstream"
+
+  /// An edge, in its hello upstream and in its welcome: by these an edge notices that it would follow itself.
+  package static func edge(_ number: UInt64) -> String { "edge:" + String(number, radix: 16) }
+
+  /// The number of the edge that a capability names; nil: it names none.
+  package static func edgeNumber(_ capability: String) -> UInt64? {
+    capability.hasPrefix("edge:") ? UInt64(capability.dropFirst(5), radix: 16) : nil
+  }
+
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-1ae288bd"
+  package static let draft = "draft-70e21e53"
 
   /// All capabilities of this version.
   package static let all = [
-    applied, ephemeral, recovery, rights, users, keys, describe, expires, lists, history, draft,
+    applied, ephemeral, recovery, rights, users, keys, describe, expires, lists, history, upstream, draft,
   ]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.

@@ -101,4 +101,6 @@ public enum RetryReason: UInt16, Sendable, CaseIterable {
   case busy
   case rateLimited
   case starting
+  /// An edge has lost its upstream hub. The write goes there once it is back.
+  case upstream
 }

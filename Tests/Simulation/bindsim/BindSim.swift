@@ -20,10 +20,24 @@ struct BindSim: ParsableCommand {
   var cell = false
   @Flag(help: "End with the first broken history, print it in one line, and draw no seed afresh.")
   var untilBroken = false
+  @Flag(help: "Run only histories with an edge, a world of their own; otherwise one after each eighth history.")
+  var edges = false
   #if MUTANTS
     @Option(help: "Plant this fault; 'list' names them all.")
     var mutant: String?
   #endif
+
+  /// After so many histories one with an edge is run too.
+  private static let everyEdge: UInt64 = 8
+
+  /// Whether only histories with an edge are run.
+  private var onlyEdges: Bool {
+    #if MUTANTS
+      edges || mutant?.hasPrefix("edge") == true
+    #else
+      edges
+    #endif
+  }
 
   /// From this many histories on, every situation must have occurred.
   private static let enough = 1_000
@@ -44,7 +58,9 @@ struct BindSim: ParsableCommand {
       let world = World(seed: seed, isCell: cell)
       run += 1
       do {
-        try world.run()
+        if !onlyEdges { try world.run() }
+        // A history with an edge is a world of its own.
+        if onlyEdges || !cell && number % BindSim.everyEdge == 0 { try EdgeWorld(seed: seed).run() }
       } catch {
         broken += 1
         let kind = cell ? "--cell " : ""
@@ -58,7 +74,7 @@ struct BindSim: ParsableCommand {
     let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
     print(all.table)
     print(BindSim.figures(all, run, seconds))
-    let never = run >= BindSim.enough ? all.never(inCells: cell) : []
+    let never = run >= BindSim.enough && !onlyEdges ? all.never(inCells: cell) : []
     for situation in never { print("never happened: \(situation.rawValue)") }
     print("digest of these histories: \(String(digest, radix: 16))")
     print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
@@ -90,7 +106,8 @@ struct BindSim: ParsableCommand {
   private func printTrace(_ seed: UInt64) {
     let world = World(seed: seed, isCell: cell, keepsTrace: true)
     do {
-      try world.run()
+      if !onlyEdges { try world.run() }
+      if !cell { try EdgeWorld(seed: seed).run() }
       print(world.trace.joined(separator: "\n"))
     } catch {
       print(world.trace.joined(separator: "\n"))

@@ -1,4 +1,4 @@
-import BindingProtocol
+package import BindingProtocol
 
 /// For whom a gateway may speak: the members, without those who are kicked, each with the roles that its invitations
 /// gave it. The authenticator's list, without keys.
@@ -32,10 +32,25 @@ package struct HubMembers: Hashable, Sendable {
 
 /// Sessions that speak for somebody else than their connection's user.
 extension HubMachine {
+  /// What a peer is told that cannot read the messages of a hub with keys.
+  static let usersNeeded =
+    "this hub has keys and names users in its messages, which this peer cannot read; it needs a version with the "
+    + "capability \(Capability.users)"
+
+  /// Lets gateways speak for these members from now on, and for nobody else; nil: for nobody. Sessions that speak for
+  /// another end with the drain, before it decides anything.
+  package mutating func apply(_ members: HubMembers?) { hub.access.apply(members) }
+
+  /// Tells every session, and later ones after their welcome, which keys the hub has and will have.
+  package mutating func announce(_ keys: AnnouncedKeys, into output: inout HubOutput) {
+    hub.keys = keys
+    for session in hub.sessions.inOrder { hub.sendKeys(to: session.id, &output) }
+  }
+
   /// What a welcome says of the hub and, for a session that speaks for somebody, that the hub knows it and what pages
   /// show by it.
   func capabilities(representing user: UserRights?) -> [String] {
-    var all = Capability.all
+    var all = edgeCapabilities(Capability.all + [Capability.writes])
     if hub.configuration.isInsecure { all.append(Capability.insecure) }
     guard let user else { return all }
     return all + [Capability.representing] + (user.isUnlimited || user.isAdmin ? [Capability.administering] : [])

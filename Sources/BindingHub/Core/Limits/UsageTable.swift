@@ -91,10 +91,10 @@ extension HubCounters {
 extension HubMachine {
   /// Why there is no room for another session of somebody on this connection; nil: there is.
   mutating func sessionLimit(
-    reachedOn connection: ConnectionID, _ user: UserRights, _ usage: NameUsage?, _ time: HubTime,
+    reachedOn connection: ConnectionID, _ user: UserRights, _ usage: NameUsage?, onlyWrites: Bool, _ time: HubTime,
     _ output: inout HubOutput
   ) -> String? {
-    if let limit = sessionLimit(reachedOn: connection) {
+    if let limit = sessionLimit(reachedOn: connection, onlyWrites: onlyWrites) {
       hub.counters.sessionsRefused += 1
       // How many others there are is not for everybody.
       return user.isUnlimited ? limit : "the hub has no room for another session"
@@ -106,12 +106,13 @@ extension HubMachine {
   }
 
   /// Why this connection has no room for another session; nil: it has room.
-  private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
+  /// - Parameter onlyWrites: it would only write, for a peer of an edge.
+  private func sessionLimit(reachedOn connection: ConnectionID, onlyWrites: Bool) -> String? {
     let all = hub.configuration.limits.maxSessions
     if hub.sessions.count >= all {
       return "\(hub.sessions.count) sessions are open; maxSessions is \(all). Close some"
     }
-    let isGateway = hub.access.isGateway(connection)
+    let isGateway = hub.access.isGateway(connection) || onlyWrites && hub.access.policy == nil
     let most = isGateway ? hub.configuration.maxInProcessSessions : hub.configuration.maxConnectionSessions
     let here = hub.sessions.byConnection[connection]?.count ?? 0
     guard here >= most else { return nil }

@@ -6,9 +6,10 @@ extension HubMachine {
   /// Connections from this number on belong to the hub's own process.
   static let firstInProcessConnection: ConnectionID = 1 << 63
 
+  /// - Parameter upstreamKnew: whether an edge's upstream hub knew the identity; nil: it was not asked.
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, isSynced: Bool = false,
-    _ output: inout HubOutput
+    upstreamKnew: Bool? = nil, _ output: inout HubOutput
   ) {
     let represented: Representation?
     do throws(Refusal) {
@@ -21,10 +22,11 @@ extension HubMachine {
     let carrier = hub.access.rights(of: connection)
     let user = represented.map { hub.access.rights(of: $0, through: connection) } ?? carrier
     let name = represented?.name ?? hub.access.user(of: connection)?.name
-    if let (code, text) = refusal(of: hello, id, namesUser: name != nil) {
+    if let (code, text) = refusal(of: hello, id, namesUser: name != nil || edge?.namesUsers == true) {
       hub.error(code, text, id, connection, &output)
       return
     }
+    if edge != nil, !mayBegin(hello, id, connection, upstreamKnew: upstreamKnew, &output) { return }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
     if shared != nil, known == nil, !isSynced, !hub.sessions.writersBefore.contains(tag) {
@@ -34,7 +36,8 @@ extension HubMachine {
     }
     if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
     let usage = hub.usage(of: connection, for: represented, time)
-    if let limit = sessionLimit(reachedOn: connection, user, usage, time, &output) {
+    let onlyWrites = hello.capabilities.contains(Capability.writes)
+    if let limit = sessionLimit(reachedOn: connection, user, usage, onlyWrites: onlyWrites, time, &output) {
       presence.release(tag, &hub, time)
       hub.error(.tooManySessions, limit, id, connection, &output)
       return
@@ -55,11 +58,13 @@ extension HubMachine {
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()
     let wasKnown = known?.hasReceivedWelcome ?? false
+    if edge != nil { edge?.sessions[id] = EdgeSession(hello: hello, isWriter: upstreamKnew != nil) }
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: hub.logID, epoch: hub.epoch,
-      knewIdentity: wasKnown || hub.sessions.writersBefore.contains(tag),
+      knewIdentity: edge == nil ? wasKnown || hub.sessions.writersBefore.contains(tag) : upstreamKnew ?? false,
       mayAskOffers: recovery.mayAsk(hub.configuration),
-      durability: hub.durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
+      durability: edge?.upstream?.durability ?? hub.durability,
+      heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
@@ -67,6 +72,7 @@ extension HubMachine {
         + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : []))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
+    if edge?.isCaughtUp == false { tellUpstream(id, &output) }
   }
 
   /// Ends the session that an identity had before another one.
@@ -105,18 +111,15 @@ extension HubMachine {
     }
     if namesUser, !hello.capabilities.contains(Capability.users) {
       hub.counters.otherProtocols += 1
-      return (
-        .otherProtocol,
-        "this hub has keys and names users in its messages, which this peer cannot read; it needs a version with the "
-          + "capability \(Capability.users)"
-      )
+      return (.otherProtocol, HubMachine.usersNeeded)
     }
     return nil
   }
 
   /// The limits as a welcome reports them now.
   private func limits(now: UInt64) -> Limits {
-    var limits = hub.configuration.limits
+    var limits = edgeLimits(hub.configuration.limits)
+    if edge != nil { return limits }
     // A peer assumes 0 of a hub that does not report it.
     let since = hub.sessions.evictedLastSeen.map { max(now - min($0, now), 1) } ?? .max
     limits.identityMilliseconds = Int(clamping: min(hub.configuration.identityMilliseconds, since))
@@ -129,6 +132,9 @@ extension HubMachine {
     _ id: SessionID, _ time: HubTime, forgetting: Bool = true, releasing: Bool = true, _ output: inout HubOutput
   ) {
     guard let session = hub.sessions.remove(id) else { return }
+    if let record = edge?.sessions.removeValue(forKey: id), record.isWriter || record.wantsLatest {
+      edge?.requests.append(.end(id, isLeaving: forgetting))
+    }
     hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
@@ -147,7 +153,7 @@ extension HubMachine {
       }
     }
     // A peer that left does not return; the store keeps all other last decided numbers and ages them itself.
-    if forgetting, hub.forgetIfConfirmed(tag) { output.forgotten.insert(tag) }
+    if forgetting || edge != nil, hub.forgetIfConfirmed(tag) { output.forgotten.insert(tag) }
   }
 
   private mutating func forget(_ session: SessionID, in topic: Topic) {
@@ -168,6 +174,10 @@ extension HubMachine {
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
     history.forget(session, in: topic)
+    if edge?.sessions[session]?.isWriter == true, let index = hub.models.index(of: topic) {
+      edge?.sessions[session]?.joins[index] = nil
+      edge?.requests.append(.leave(session, model: hub.models[index].id))
+    }
     let isJoined = hub.sessions.with(session) { $0.joins.removeValue(forKey: topic) != nil }
     guard isJoined == true, let index = hub.models.index(of: topic), let tag = hub.sessions[session]?.identity.tag
     else { return }
@@ -178,6 +188,7 @@ extension HubMachine {
 
   mutating func confirm(_ alive: Alive, _ id: SessionID) {
     guard let tag = hub.sessions[id]?.identity.tag else { return }
+    if edge != nil { passOn(alive, of: id) }
     for entry in alive.entries {
       guard let index = hub.models.index(of: entry.topic) else { continue }
       // It names no epoch: once this start has begun another one, an old report cannot be told from a new one.

@@ -39,6 +39,10 @@ struct SessionCapabilities {
   let asksHistory: Bool
   /// Whether it can read the names of lists' elements.
   let knowsLists: Bool
+  /// Whether it is sent nothing that is read (capability `writes`).
+  let onlyWrites: Bool
+  /// Whether it is told if an edge reaches its upstream hub.
+  let learnsUpstream: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
@@ -47,6 +51,8 @@ struct SessionCapabilities {
     learnsKeys = names.contains(Capability.keys)
     asksHistory = names.contains(Capability.history)
     knowsLists = names.contains(Capability.lists)
+    onlyWrites = names.contains(Capability.writes)
+    learnsUpstream = names.contains(Capability.upstream)
   }
 }
 

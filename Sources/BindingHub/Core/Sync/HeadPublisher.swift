@@ -23,6 +23,12 @@ struct HeadPublisher {
   /// The next three heartbeats publish the model's head.
   mutating func add(_ index: Int) { left[index] = 3 }
 
+  /// Publishes the model's head at once, and with the next three heartbeats.
+  mutating func publishNow(_ index: Int, _ hub: inout HubContext, _ output: inout HubOutput) {
+    add(index)
+    HeadPublisher.publishHead(of: hub.models[index], &hub, &output)
+  }
+
   mutating func forget(_ index: Int) { left[index] = nil }
 
   /// - Returns: whether a heartbeat is due, which is `beat` then.
@@ -45,7 +51,7 @@ struct HeadPublisher {
   /// Sends the heartbeat to sessions without a publish connection, on their request connections.
   func beatOnRequestConnections(_ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
     var served: Set<ConnectionID> = []
-    for session in hub.sessions.inOrder where session.subscriber == nil {
+    for session in hub.sessions.inOrder where session.subscriber == nil && !session.capabilities.onlyWrites {
       // Whoever cannot subscribe has no other sign of life, even before it joins a model.
       let cannotSubscribe = !hub.access.rights(of: session.connection).hasFanout
       guard !session.joins.isEmpty || cannotSubscribe,
@@ -83,6 +89,10 @@ struct HeadPublisher {
     }
     let routed = model.routed
     guard !routed.isEmpty else { return }
-    for id in routed.sorted() { hub.send(.head(head), to: id, &output, topic: model.topic) }
+    var served: Set<ConnectionID> = []
+    for id in routed.sorted() {
+      guard let connection = hub.sessions[id]?.connection, served.insert(connection).inserted else { continue }
+      hub.send(.head(head), to: id, &output, topic: model.topic)
+    }
   }
 }

@@ -33,6 +33,7 @@ extension HubMachine {
     hub.counters.joins += 1
     if let tag = hub.sessions[session]?.identity.tag { hub.sessions.identities[tag]?.hasReceivedWelcome = true }
     switch join.form {
+    case .prefix where edge != nil: joinListing(join, session, &output)
     case .prefix: publisher.announcer.join(join, session, &hub, &output)
     case .model: joinModel(join, session, time, &output)
     }
@@ -49,6 +50,7 @@ extension HubMachine {
       hub.deny("\(join.name): \(user.words) lacks the right read", session, connection, &output)
       return
     }
+    if edge != nil, refusesEphemeral(join, session, connection, &output) { return }
     if removals.keep(join, of: session, &hub) { return }
     let index: Int
     var isNew = false
@@ -85,7 +87,9 @@ extension HubMachine {
     // Past `maxTopics` a session is served on its request connection.
     let isPastTopics = present == nil && count >= hub.configuration.limits.maxTopics
     // What is published reaches a gateway's connection, whoever it speaks for.
-    let isRouted = isPastTopics || model.permit == nil || !hub.access.rights(of: connection).hasFanout
+    // What one that only writes reads reaches its connection's other session.
+    let isWriter = hub.sessions[session]?.capabilities.onlyWrites == true
+    let isRouted = isWriter || isPastTopics || model.permit == nil || !hub.access.rights(of: connection).hasFanout
     let wait = isRouted ? 0 : hub.configuration.subscriptionMilliseconds
     hub.sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
@@ -98,29 +102,38 @@ extension HubMachine {
     hub.send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
       &output)
-    var claims = join
-    if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
-    believe(claims, session, index, isNew: isNew, time, &output)
-    if let writer = model.writers.index(of: identity.tag) {
-      model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
+    if edge == nil {
+      believe(join, user, session, identity, isWriter: isWriter, index, isNew: isNew, time, &output)
+    } else {
+      follow(index, for: session, join)
     }
-    raiseLastDecided(join, identity, index, time)
     hub.models.touch(index)
     presence.publishChange(in: index, &hub, time)
   }
 
-  /// Looks whether the hub lacks something that the peer has: of a log of its own, which it then recovers, or of one
-  /// that it shares, which it then loads.
+  /// Acts on what a join says of its peer: the replica that it has, and the outcomes that it has received.
+  /// - Parameters:
+  ///   - isWriter: nobody can be asked for a replica there: it only writes for a peer of an edge.
+  ///   - isNew: the join has made the model here.
   private mutating func believe(
-    _ claims: Join, _ session: SessionID, _ index: Int, isNew: Bool, _ time: HubTime, _ output: inout HubOutput
+    _ join: Join, _ user: UserRights, _ session: SessionID, _ identity: Origin, isWriter: Bool, _ index: Int,
+    isNew: Bool, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard shared == nil else {
-      // Another hub may have made it, or gone on in it.
-      return isNew ? loadNew(index, &output) : loadIfBehind(claims, index, &output)
-    }
     let model = hub.models[index]
-    recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
-    recovery.askForOffer(claims, session, model, &hub, time, &output)
+    var claims = join
+    if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
+    if shared != nil {
+      // Another hub may have made it, or gone on in it.
+      if isNew { loadNew(index, &output) } else { loadIfBehind(claims, index, &output) }
+    } else {
+      recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
+      // An edge's reading session offers what the edge has.
+      if !isWriter { recovery.askForOffer(claims, session, model, &hub, time, &output) }
+    }
+    if let writer = model.writers.index(of: identity.tag) {
+      model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
+    }
+    raiseLastDecided(join, identity, index, time)
   }
 
   /// Makes the model that a join names.
@@ -218,11 +231,14 @@ extension HubMachine {
         still.append(id)
         continue
       }
-      guard isSubscribed || record.delivery == .routed || record.subscribeBy <= time.monotonic else {
+      guard isSubscribed || record.delivery == .routed || record.subscribeBy <= time.monotonic,
+        edge == nil || mayAnswer(join, of: id, in: index)
+      else {
         still.append(id)
         continue
       }
-      let delivery: Joined.Delivery = isSubscribed && model.permit != nil ? .published : .routed
+      let onlyWrites = hub.sessions[id]?.capabilities.onlyWrites == true
+      let delivery: Joined.Delivery = isSubscribed && model.permit != nil || onlyWrites ? .published : .routed
       if delivery == .routed {
         if record.delivery != .routed { hub.counters.routedJoins += 1 }
         model.members.routed.insert(id)
@@ -242,7 +258,8 @@ extension HubMachine {
   ) {
     let modelEpoch = model.epoch(ifStored: hub.epoch)
     let catchup = Catchup(of: model, for: join, epoch: modelEpoch, session: id)
-    switch catchup.follows {
+    let follows = hub.sessions[id]?.capabilities.onlyWrites == true ? .nothing : catchup.follows
+    switch follows {
     case .nothing: break
     case .delta:
       hub.counters.deltas += 1
@@ -252,11 +269,11 @@ extension HubMachine {
     let lastDecided = model.writers.lastStored(of: tag)
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
-      digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: catchup.follows,
+      digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: follows,
       model: model.id)
     tellRights(of: id, in: model, &output)
     hub.send(.joined(joined), to: id, &output)
-    if catchup.follows != .nothing { publisher.catchups.add(catchup) }
+    if follows != .nothing { publisher.catchups.add(catchup) }
   }
 
   /// Tells a session what it may do in a model, unless it may do everything.

@@ -6,7 +6,7 @@ extension HubContext {
   func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
     let model = models[index]
     let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
-    let joined = model.members.sessions.sorted().compactMap { sessions[$0] }
+    let joined = model.members.sessions.sorted().compactMap { sessions[$0] }.filter { !$0.capabilities.onlyWrites }
     let routed = model.routed
     let permit = joined.allSatisfy(\.capabilities.reports) && joined.count > routed.count ? model.permit : nil
     if let permit { output.send(question, to: .subscribers(permit), topic: model.topic, start: start) }

@@ -35,7 +35,7 @@ struct VerificationTable {
       }
       last = topic
       let joined = model.members.sessions.compactMap { hub.sessions[$0] }.filter {
-        $0.joins[model.topic]?.delivery != nil
+        $0.joins[model.topic]?.delivery != nil && !$0.capabilities.onlyWrites
       }
       sessionCount += joined.count
       examined.append(

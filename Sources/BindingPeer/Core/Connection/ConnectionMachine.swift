@@ -12,8 +12,8 @@ struct ConnectionMachine: Sendable {
   private(set) var welcome: Welcome?
   /// Whether a hub has ever welcomed this identity.
   private(set) var wasWelcomed = false
-  /// Why the hub that answers does not welcome this peer, in its words; nil if it does, or if no hub answers.
-  private(set) var refusal: String?
+  /// What the hub that answers cannot do for this peer.
+  private(set) var lack = HubLack()
   /// When a hub was last heard before the link was lost; before the first link, when this session was made.
   private(set) var silentSince: UInt64
   /// When this connection was opened, or the pause before the next one began.
@@ -43,6 +43,7 @@ struct ConnectionMachine: Sendable {
   /// A connection is open: the hello goes out under a new session number.
   mutating func open(now: UInt64, _ effects: inout PeerEffects) {
     sessionID = generator.nextNonZero()
+    lack.cutOffSince = nil
     start = 0
     openedAt = now
     lastReceivedAt = now
@@ -54,7 +55,7 @@ struct ConnectionMachine: Sendable {
     self.welcome = welcome
     self.start = start
     heartbeatMilliseconds = UInt64(welcome.heartbeatMilliseconds)
-    refusal = nil
+    lack.refusal = nil
     wasWelcomed = true
     backoff.reset()
     heartbeats.begin(now: now)
@@ -65,6 +66,14 @@ struct ConnectionMachine: Sendable {
     if outage.end() { effects.events.append(.notice(.hubFound)) }
   }
 
+  /// The hub, an edge, has told whether it reaches its upstream hub.
+  mutating func hear(of upstream: UpstreamState, now: UInt64, _ effects: inout PeerEffects) {
+    guard upstream.isReached != (lack.cutOffSince == nil) else { return }
+    lack.cutOffSince = upstream.isReached ? nil : now
+    // What statuses say has changed.
+    effects.events.append(.phase(phase))
+  }
+
   mutating func received(now: UInt64) { lastReceivedAt = now }
 
   /// A hub has answered, if only with an error. When a live link is lost, a new outage begins.
@@ -72,14 +81,14 @@ struct ConnectionMachine: Sendable {
 
   /// The hub answered the hello with a fatal error, after which another connection is tried.
   mutating func refused(_ text: String) {
-    if phase == .connecting { refusal = text }
+    if phase == .connecting { lack.refusal = text }
   }
 
   /// Gives up the connection: another one is opened after a pause.
   mutating func reopen(now: UInt64, _ options: SessionOptions, _ effects: inout PeerEffects) {
     if phase == .live { outage = Outage(since: now) }
     close()
-    refusal = nil
+    lack.refusal = nil
     move(to: .connecting, &effects)
     openedAt = now
     let pause = backoff.pause(
@@ -142,6 +151,14 @@ struct ConnectionMachine: Sendable {
     }
     return nil
   }
+}
+
+/// What a hub that answers cannot do for its peer.
+struct HubLack: Sendable {
+  /// Why it does not welcome this peer, in its words; nil if it does, or if no hub answers.
+  var refusal: String?
+  /// Since when the hub, an edge, has not reached its upstream hub; nil: it reaches it, or is no edge.
+  var cutOffSince: UInt64?
 }
 
 /// The hub's heartbeats, and the messages that are due because of them.

@@ -9,7 +9,7 @@ extension Session {
     connection.open(now: now, &effects)
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: connection.wasWelcomed,
-      leaseMilliseconds: context.options.leaseMilliseconds, encoding: "json", capabilities: Capability.all)
+      leaseMilliseconds: context.options.leaseMilliseconds, encoding: "json", capabilities: context.capabilities)
     send(.hello(hello), now: now, &effects)
   }
 

@@ -66,6 +66,9 @@ extension Session {
       effects.events.append(.awaited(id, BarrierEnd(awaited)))
     case .past(let page): handle(page, &effects)
     case .ask(let ask): if let id = topics[topic] { reports.ask(for: ask.version, of: id) }
+    case .upstream(let upstream):
+      guard upstream.session == connection.sessionID else { return }
+      connection.hear(of: upstream, now: now, &effects)
     case .welcome, .error, .commits, .statusReport: break
     }
   }

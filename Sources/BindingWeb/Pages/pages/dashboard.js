@@ -151,6 +151,7 @@ const GRADES = {
   process: 'acknowledged writes survive the end of the hub',
   disk: 'acknowledged writes survive a power loss',
 }
+let upstream                             // of an edge: whether it reaches its upstream hub
 function showFacts() {
   if (!link.welcome) return
   const { hub: name, durability, epoch, insecure, user } = link.welcome
@@ -160,6 +161,12 @@ function showFacts() {
     const title = 'any client on the network may read and write everything, and nothing is encrypted'
     facts.push(['Insecure', 'open to the network', title])
   }
+  if (upstream) {
+    const isLive = upstream.state === 'live'
+    const why = upstream.reason ?? upstream.address
+    const title = isLive ? upstream.address : `reads may be old, and writes wait: ${why}`
+    facts.push(['Upstream', isLive ? upstream.name : 'waiting(upstream)', title])
+  }
   // A browser counts as secure what came by https, or from its own machine.
   if (!isSecureContext) facts.push(['Connection', 'not encrypted', 'Others on the network can read and change it'])
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
@@ -167,6 +174,10 @@ function showFacts() {
   document.title = `${name} · Bindbus`
 }
 showFacts()
+link.model('@hub').on('upstream', value => {
+  upstream = value
+  showFacts()
+})
 link.on((what, detail) => {
   if (what === 'state') {
     showFacts()

@@ -1,0 +1,275 @@
+package import BindingProtocol
+
+/// What an uplink tells its edge. Everything about one model is in the order of its versions.
+package enum UplinkEvent: Sendable, Hashable {
+  /// The upstream hub has welcomed the uplink, or its log has begun another epoch.
+  case reached(UpstreamHub)
+  /// Every followed model is as new as the upstream hub's.
+  case caughtUp
+  /// The uplink is lost, or not let in: the reason, in words, if one is known.
+  case cut(String?)
+  /// Commits of one model, in order, the first directly after what was told before; never empty.
+  case commits([RecordedCommit])
+  /// A model as it is now: the fields that changed since what was told before, or all of them.
+  case fields(FollowedFields)
+  /// A followed model is complete.
+  case complete(model: String)
+  /// The upstream hub does not let the edge read a model.
+  case unreadable(model: String, ErrorMessage)
+  /// A peer's session is open upstream; whether the hub there knew its identity.
+  case welcomed(SessionID, knewIdentity: Bool)
+  /// A peer's join was answered.
+  case joined(SessionID, UpstreamJoin)
+  /// A peer's join was refused; the text names the model.
+  case refused(SessionID, model: String, ErrorMessage)
+  /// Outcomes of a session's proposals in one model; their topics mean nothing here.
+  case outcomes(SessionID, model: String, Epoch, [WireOutcome])
+  /// A peer's session has ended upstream, or must say hello again.
+  case ended(SessionID, ErrorMessage)
+  /// A model below a listed prefix.
+  case announced(prefix: String, model: String, version: Version, fields: Int)
+  /// All models that there were below a prefix were announced.
+  case listed(prefix: String)
+}
+
+/// What the upstream hub said of itself.
+package struct UpstreamHub: Sendable, Hashable {
+  package var name: String
+  package var logID: LogID
+  package var epoch: Epoch
+  package var durability: Durability
+  package var limits: Limits
+  package var capabilities: [String]
+
+  package init(_ welcome: Welcome, epoch: Epoch) {
+    name = welcome.hub
+    logID = welcome.logID
+    self.epoch = epoch
+    durability = welcome.durability
+    limits = welcome.limits
+    capabilities = welcome.capabilities
+  }
+}
+
+/// What a catch-up upstream has brought.
+package struct FollowedFields: Sendable, Hashable {
+  package var model: String
+  package var epoch: Epoch
+  package var version: Version
+  package var fields: [CommittedField]
+  /// Whether fields that are not named do not exist.
+  package var isWhole: Bool
+
+  package init(model: String, epoch: Epoch, version: Version, fields: [CommittedField], isWhole: Bool) {
+    self.model = model
+    self.epoch = epoch
+    self.version = version
+    self.fields = fields
+    self.isWhole = isWhole
+  }
+}
+
+/// The upstream hub's answer to a peer's join.
+package struct UpstreamJoin: Sendable, Hashable {
+  package var model: String
+  package var epoch: Epoch
+  /// The version that contains everything that was decided up to `lastDecided`.
+  package var version: Version
+  package var lastDecided: ProposalNumber
+
+  package init(model: String, epoch: Epoch, version: Version, lastDecided: ProposalNumber) {
+    self.model = model
+    self.epoch = epoch
+    self.version = version
+    self.lastDecided = lastDecided
+  }
+}
+
+extension HubMachine {
+  /// Handles what the uplink of an edge tells.
+  package mutating func handle(_ event: UplinkEvent, time: HubTime, into output: inout HubOutput) {
+    guard edge != nil else { return }
+    switch event {
+    case .reached(let upstream): reached(upstream, time, &output)
+    case .caughtUp: tellSessions(isReached: true, time, &output)
+    case .cut(let reason): cutOff(reason, time, &output)
+    case .commits(let commits): follow(commits, time, &output)
+    case .fields(let fields): replace(fields, time, &output)
+    case .complete(let model):
+      guard let index = hub.models.index(named: model), edge?.models[index] != nil else { return }
+      edge?.models[index]?.isComplete = true
+      hub.models.touch(index)
+    case .unreadable(let model, let error): refuseJoins(of: model, error, time, &output)
+    case .welcomed(let session, let knew):
+      guard let waiting = edge?.hellos.removeValue(forKey: session) else { return }
+      hello(waiting.hello, session, waiting.connection, time, upstreamKnew: knew, &output)
+    case .joined(let session, let joined):
+      guard let index = hub.models.index(named: joined.model) else { return }
+      edge?.sessions[session]?.joins[index] = .answered(joined)
+      hub.models.touch(index)
+    case .refused(let session, let model, let error): refuseJoin(of: model, session, error, time, &output)
+    case .outcomes(let session, let model, let epoch, let outcomes):
+      guard let index = hub.models.index(named: model) else { return }
+      let topic = hub.models[index].topic
+      let answers = outcomes.map { WireOutcome(topic: topic, number: $0.number, known($0.rest, by: session)) }
+      hub.send(.outcomes(Outcomes(session: session, epoch: epoch, outcomes: answers)), to: session, &output)
+    case .ended(let session, let error): endUpstream(session, error, time, &output)
+    case .announced(let prefix, let model, let version, let fields):
+      announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
+    case .listed(let prefix):
+      edge?.listings[prefix]?.isComplete = true
+      list(prefix, &output)
+    }
+  }
+
+  // MARK: The uplink
+
+  private mutating func reached(_ upstream: UpstreamHub, _ time: HubTime, _ output: inout HubOutput) {
+    let isFirst = edge?.upstream == nil
+    let isOtherLog = hub.logID != upstream.logID
+    let isOther = isOtherLog || hub.epoch != upstream.epoch
+    edge?.reach(upstream, time)
+    (hub.logID, hub.epoch) = (upstream.logID, upstream.epoch)
+    guard isOther else { return }
+    if !isFirst {
+      hub.counters.otherUpstreams += 1
+      let what = isOtherLog ? "has another log" : "has begun another epoch of its log"
+      for session in hub.sessions.inOrder {
+        hub.error(.closing, "the upstream hub \(what); say hello again", session.id, session.connection, &output)
+        end(session.id, time, forgetting: false, &output)
+      }
+    }
+    for index in hub.models.indices where !hub.models.isRemoved(index) {
+      edge?.models[index]?.isComplete = false
+      if isOtherLog { hub.models[index].forgetContent() }
+    }
+  }
+
+  private mutating func cutOff(_ reason: String?, _ time: HubTime, _ output: inout HubOutput) {
+    let wasReached = edge?.isReached == true
+    edge?.cut(reason, time)
+    for (session, waiting) in (edge?.hellos ?? [:]).sorted(by: { $0.key < $1.key }) {
+      hub.error(.closing, edge?.words ?? "", session, waiting.connection, &output)
+    }
+    edge?.hellos.removeAll()
+    if wasReached {
+      hub.counters.upstreamLosses += 1
+      tellSessions(isReached: false, time, &output)
+    }
+  }
+
+  /// Tells every session that wants to know whether what it reads is as new as the upstream hub's.
+  private mutating func tellSessions(isReached: Bool, _ time: HubTime, _ output: inout HubOutput) {
+    edge?.isCaughtUp = isReached
+    for session in hub.sessions.inOrder { tellUpstream(session.id, &output) }
+  }
+
+  func tellUpstream(_ session: SessionID, _ output: inout HubOutput) {
+    guard let edge, hub.sessions[session]?.capabilities.learnsUpstream == true else { return }
+    hub.send(.upstream(UpstreamState(session: session, isReached: edge.isCaughtUp)), to: session, &output)
+  }
+
+  /// An outcome as a peer can read it: an older one does not know why an edge defers writes.
+  private func known(_ outcome: WireOutcome.Rest, by session: SessionID) -> WireOutcome.Rest {
+    guard case .retryLater(.upstream, let pause) = outcome,
+      hub.sessions[session]?.capabilities.learnsUpstream != true
+    else { return outcome }
+    return .retryLater(.starting, pauseMilliseconds: pause)
+  }
+
+  private mutating func endUpstream(
+    _ session: SessionID, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    let waiting = edge?.hellos.removeValue(forKey: session)
+    guard let connection = waiting?.connection ?? hub.sessions[session]?.connection else { return }
+    hub.error(error.code, error.text, session, connection, &output)
+    end(session, time, forgetting: false, &output)
+  }
+
+  // MARK: Models
+
+  /// Commits that the upstream hub has decided: applied, and published under this edge's numbers.
+  private mutating func follow(_ commits: [RecordedCommit], _ time: HubTime, _ output: inout HubOutput) {
+    guard let first = commits.first, let index = hub.models.index(named: first.model),
+      edge?.models[index] != nil, first.epoch == hub.epoch
+    else { return }
+    let model = hub.models[index]
+    hub.counters.commits += UInt64(commits.count)
+    if commits.contains(where: { $0.origin.user != nil }) { nameUsers(time, &output) }
+    for batch in FollowedBatches(commits, limitBytes: hub.configuration.maxGroupBytes).next(in: model) {
+      publisher.publish(batch, index, &hub, &output)
+    }
+    if let last = commits.last, model.version != last.version {
+      // What does not follow is not guessed: the uplink begins with the model anew.
+      edge?.unfollow(index, model.id)
+      edge?.models[index] = FollowedModel()
+      edge?.requests.append(.follow(model.id))
+    }
+    for commit in commits where commit.number > 0 { raiseMark(of: commit.origin.tag, in: index, to: commit.number) }
+    followed(index, time, &output)
+  }
+
+  /// A model has changed by more than can be published: its peers get the head at once, and catch up.
+  private mutating func replace(_ fields: FollowedFields, _ time: HubTime, _ output: inout HubOutput) {
+    guard let index = hub.models.index(named: fields.model), edge?.models[index] != nil else { return }
+    let model = hub.models[index]
+    hub.counters.upstreamCatchups += 1
+    if fields.fields.contains(where: { $0.origin.user != nil }) { nameUsers(time, &output) }
+    // The marks of what has been folded are known upstream alone.
+    for (id, session) in edge?.sessions ?? [:] where session.isWriter { publisher.catchups.end(in: model, of: id) }
+    model.replace(fields)
+    publisher.heads.publishNow(index, &hub, &output)
+    publisher.announcer.announceFirstCommit(of: model, &hub, &output)
+    followed(index, time, &output)
+  }
+
+  /// The upstream hub has keys: peers that cannot read its messages are told so.
+  private mutating func nameUsers(_ time: HubTime, _ output: inout HubOutput) {
+    guard edge?.namesUsers == false else { return }
+    edge?.namesUsers = true
+    for session in hub.sessions.inOrder {
+      guard edge?.sessions[session.id]?.hello.capabilities.contains(Capability.users) == false else { continue }
+      hub.error(.otherProtocol, HubMachine.usersNeeded, session.id, session.connection, &output)
+      end(session.id, time, forgetting: false, &output)
+    }
+  }
+
+  private mutating func followed(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = hub.models[index]
+    model.adoptStoredRules()
+    endUnable(in: index, time, &output)
+    publisher.catchups.finish(model, publisher.congested, &hub, &output)
+    hub.models.touch(index)
+  }
+
+  /// A commit of a peer that writes through this edge is its outcome too.
+  private mutating func raiseMark(of tag: Tag, in index: Int, to number: ProposalNumber) {
+    guard let session = hub.sessions.identities[tag]?.session, edge?.sessions[session]?.isWriter == true,
+      let origin = hub.sessions[session]?.identity
+    else { return }
+    // Forgotten with the session.
+    hub.models[index].writers.with(hub.writer(origin, in: index)) { $0.raise(to: number) }
+  }
+
+  // MARK: Refused joins
+
+  private mutating func refuseJoins(
+    of model: String, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard let index = hub.models.index(named: model) else { return }
+    for session in hub.models[index].members.sessions.sorted() {
+      refuseJoin(of: model, session, error, time, &output)
+    }
+    if error.code == .notPermitted { hub.models[index].forgetContent() }
+    edge?.unfollow(index, model)
+  }
+
+  private mutating func refuseJoin(
+    of model: String, _ session: SessionID, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard let index = hub.models.index(named: model), let connection = hub.sessions[session]?.connection else { return }
+    hub.counters.modelsRefused += 1
+    hub.error(error.code, error.text, session, connection, isFatal: false, &output)
+    leave(hub.models[index].topic, session, time)
+  }
+}

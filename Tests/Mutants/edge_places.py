@@ -1,0 +1,48 @@
+"""Places of the mutants of edges."""
+
+from place import Place
+
+_SESSION = "Sources/BindingHub/Core/Edge/EdgeSession.swift"
+
+PLACES = [
+    Place(
+        _SESSION, "func follow", "before",
+        "if record.isWriter || record.wantsLatest { askUpstream(join, session, index) }",
+        """
+if Mutant.isOn(.edgeStaleLatest), record.wantsLatest { return }
+if Mutant.isOn(.edgeAnswersResuming), !record.wantsLatest { return }
+""",
+    ),
+    Place(
+        _SESSION, "func mayAnswer", "before",
+        "let isAhead =",
+        "if Mutant.isOn(.edgeAnswersResuming), edge?.sessions[session]?.wantsLatest != true { return true }",
+    ),
+    Place(
+        _SESSION, "func mayAnswer", "before",
+        "guard joined.epoch == hub.epoch, joined.version <= model.version else { return false }",
+        """
+if Mutant.isOn(.edgeMarkEarly), let origin = hub.sessions[session]?.identity {
+  model.writers.with(model.writers.index(for: origin)) { $0.raise(to: joined.lastDecided) }
+  return true
+}
+""",
+    ),
+    Place(
+        _SESSION, "func passOn", "after",
+        "edge?.requests.append(.greet(session, hello))",
+        """
+if Mutant.isOn(.edgeAcknowledges) {
+  for run in runs {
+    guard let index = hub.models.index(named: run.model) else { continue }
+    for (offset, proposal) in run.proposals.enumerated() {
+      let version = hub.models[index].version + 1 + Version(offset)
+      hub.sessions.enqueue(
+        WireOutcome(
+          topic: hub.models[index].topic, number: proposal.number, .committed(count: 1, version: version)), session)
+    }
+  }
+}
+""",
+    ),
+]

@@ -1,0 +1,191 @@
+import BindbusTesting
+import BindingPeer
+import Foundation
+import Testing
+
+private struct Counter: Model {
+  @Field(policy: .add) var count = 0
+}
+
+@Suite("An edge between real processes", .serialized)
+struct EdgeTests {
+  /// Its hub is the upstream one.
+  private let bench: Bench
+  private let edge: String
+
+  init() throws {
+    bench = try Bench()
+    edge = "ipc://\(bench.folder.path)/edge.sock"
+  }
+
+  private func startEdge(of upstream: String? = nil, _ more: [String] = []) throws -> RunningProcess {
+    let running = try RunningProcess(
+      Bench.program("bindhub"),
+      ["serve", "--listen", edge, "--upstream", upstream ?? bench.hub, "--exit-with-stdin", "--log", "error"] + more)
+    try #require(running.line { $0.hasPrefix("listening") } != nil, "\(running.output)")
+    return running
+  }
+
+  /// Runs `bindpeer` at the edge to its end.
+  @discardableResult
+  private func run(_ arguments: String...) throws -> (code: Int32?, output: String) {
+    let running = try RunningProcess(Bench.program("bindpeer"), arguments, hub: edge)
+    let code = running.end()
+    return (code, running.output.joined(separator: "\n"))
+  }
+
+  private func status(_ more: String...) throws -> String {
+    let running = try RunningProcess(
+      Bench.program("bindhub"), ["status", "--timeout", "20000"] + more, hub: edge)
+    _ = running.end()
+    return running.output.joined(separator: "\n")
+  }
+
+  private func isCutOff() throws -> Bool { try status().contains("waiting(upstream)") }
+
+  @Test("a value set at the edge is at the hub, and one set at the hub is at the edge, with equal versions")
+  func bothWays() async throws {
+    let hub = try bench.startHub()
+    let near = try startEdge()
+    #expect(try run("set", "lamp.level=0.5", "lamp.on=true").code == 0)
+    #expect(try bench.run("get", "lamp.level", "--raw").output == "0.5")
+    let watcher = try RunningProcess(Bench.program("bindpeer"), ["watch", "lamp", "--json"], hub: edge)
+    #expect(try bench.run("set", "lamp.level=0.75").code == 0)
+    #expect(watcher.line { $0.contains("0.75") } != nil, "\(watcher.output)")
+    #expect(try run("get", "lamp", "--json", "--meta").output == bench.run("get", "lamp", "--json", "--meta").output)
+    #expect(try run("rm", "lamp.on").code == 0)
+    #expect(try bench.run("get", "lamp.on").code == 1)
+    #expect(try run("ls").output == bench.run("ls").output)
+    #expect(try status().contains("live, hub"))
+    withExtendedLifetime((hub, near)) {}
+  }
+
+  @Test("a cut-off edge answers reads, holds writes, says waiting(upstream), and gives nothing old as the latest")
+  func cutOff() async throws {
+    let hub = try bench.startHub()
+    let near = try startEdge()
+    try run("set", "lamp.level=0.5")
+    #expect(try run("get", "lamp.level", "--latest", "--raw").output == "0.5")
+    hub.send(SIGSTOP)
+    #expect(try await eventually(timeout: .seconds(20)) { try isCutOff() })
+    #expect(try status("--json").contains(#""state":"waiting""#))
+    #expect(try run("get", "lamp.level", "--raw").output.hasSuffix("0.5"))
+    let latest = try run("get", "lamp.level", "--latest", "--timeout", "1s")
+    #expect(latest.code == 75 && latest.output.contains("waiting(upstream)") && !latest.output.contains("0.5"))
+    #expect(try run("set", "lamp.level=0.6", "--timeout", "1s").code == 75)
+    let writer = try RunningProcess(
+      Bench.program("bindpeer"), ["set", "lamp.level=0.7", "--timeout", "30s"], hub: edge)
+    hub.send(SIGCONT)
+    #expect(writer.end() == 0, "\(writer.output)")
+    #expect(try bench.run("get", "lamp.level", "--raw").output == "0.7")
+    #expect(try run("get", "lamp.level", "--latest", "--raw").output == "0.7")
+    withExtendedLifetime(near) {}
+  }
+
+  @Test("set at the hub, then get --latest at the edge, shows what was set, every time")
+  func latestAfterSet() throws {
+    let hub = try bench.startHub()
+    let near = try startEdge()
+    for level in 1...10 {
+      #expect(try bench.run("set", "lamp.level=\(level)").code == 0)
+      #expect(try run("get", "lamp.level", "--latest", "--raw").output == "\(level)")
+    }
+    withExtendedLifetime((hub, near)) {}
+  }
+
+  @Test("every acknowledged write is at the upstream hub once, whoever is killed or stopped", .timeLimit(.minutes(3)))
+  func exactlyOnce() async throws {
+    var hub = try bench.startHub()
+    var near = try startEdge()
+    let acknowledged = Acknowledged()
+    let edge = edge
+    let writing = Task {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<4 {
+          group.addTask { try await Self.count("writer-\(number)", at: edge, acknowledged) }
+        }
+        try await group.waitForAll()
+      }
+    }
+    func goesOn() async throws {
+      let before = acknowledged.count
+      #expect(await eventually(timeout: .seconds(30)) { acknowledged.count > before + 50 })
+    }
+    try await goesOn()
+    near.send(SIGKILL)
+    _ = near.end()
+    near = try startEdge()
+    try await goesOn()
+    hub.send(SIGKILL)
+    _ = hub.end()
+    hub = try bench.startHub()
+    try await goesOn()
+    near.send(SIGSTOP)
+    // The stop is the fault itself: longer than silence is borne.
+    sleep(5)
+    near.send(SIGCONT)
+    try await goesOn()
+    hub.send(SIGSTOP)
+    sleep(5)
+    hub.send(SIGCONT)
+    try await goesOn()
+    acknowledged.stop()
+    try await writing.value
+    #expect(try bench.run("get", "counter.count", "--raw").output == "\(acknowledged.count)")
+    #expect(try run("get", "counter.count", "--latest", "--raw").output == "\(acknowledged.count)")
+    withExtendedLifetime((hub, near)) {}
+  }
+
+  /// Adds one after the other until it is told to stop.
+  private static func count(_ name: String, at hub: String, _ acknowledged: Acknowledged) async throws {
+    let peer = try Peer(name: name, hub: HubLocation(hub))
+    let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(20))
+    while !acknowledged.isStopped {
+      guard case .committed? = try await counter.$count.add(1).outcome(timeout: .seconds(60)) else {
+        Issue.record("\(name): a write has no outcome, or another one")
+        return
+      }
+      acknowledged.add()
+    }
+    await peer.close()
+  }
+
+  @Test("an edge without its upstream hub serves nothing, says why, and begins once it answers")
+  func startsAlone() async throws {
+    let near = try startEdge()
+    let refused = try run("get", "lamp.level", "--timeout", "1s")
+    #expect(refused.code == 69 && refused.output.contains("waits for its upstream hub at \(bench.hub)"))
+    #expect(try isCutOff())
+    let hub = try bench.startHub()
+    #expect(try run("set", "lamp.level=0.5", "--timeout", "10s").code == 0)
+    withExtendedLifetime((hub, near)) {}
+  }
+
+  @Test("two edges of each other serve nothing and name the ring")
+  func ring() async throws {
+    let other = "ipc://\(bench.folder.path)/other.sock"
+    let near = try startEdge(of: other)
+    let far = try RunningProcess(
+      Bench.program("bindhub"),
+      ["serve", "--listen", other, "--upstream", edge, "--exit-with-stdin", "--log", "error"])
+    #expect(try await eventually(timeout: .seconds(20)) { try status().contains("is the edge itself") })
+    withExtendedLifetime((near, far)) {}
+  }
+
+  @Test("--upstream with a store of its own exits 64")
+  func contradiction() throws {
+    let edge = try RunningProcess(
+      Bench.program("bindhub"), ["serve", "--listen", edge, "--upstream", bench.hub, "--store", "memory"])
+    #expect(edge.end() == 64 && edge.output.joined().contains("--upstream"))
+  }
+}
+
+/// How many writes were acknowledged, and whether the writers shall stop.
+private final class Acknowledged: @unchecked Sendable {  // SAFETY: `value` is touched only under `lock`
+  private var value = (count: 0, isStopped: false)
+  private let lock = NSLock()
+  var count: Int { lock.withLock { value.count } }
+  var isStopped: Bool { lock.withLock { value.isStopped } }
+  func add() { lock.withLock { value.count += 1 } }
+  func stop() { lock.withLock { value.isStopped = true } }
+}
