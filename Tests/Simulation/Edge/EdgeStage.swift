@@ -259,7 +259,7 @@ package final class EdgeStage {
     case .open(let pause):
       if link.isOpen { link.hub.close(link.number, now) }
       (link.isOpen, link.opensAt) = (false, now + pause)
-      return false
+      return pause == 0
     case .send(let frame):
       link.kinds[frame[0], default: 0] += 1
       guard link.isOpen, link.hub.answers else { return false }
