@@ -29,11 +29,7 @@ extension HubMachine {
     if edge != nil, !mayBegin(hello, id, connection, upstreamKnew: upstreamKnew, &output) { return }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
-    if shared != nil, known == nil, !isSynced, !hub.sessions.writersBefore.contains(tag) {
-      // It may have written at another hub a moment ago.
-      output.sync = shared?.hold(.init(hello: hello, session: id, connection: connection))
-      return
-    }
+    if shared != nil, known == nil, !isSynced, holds(hello, id, connection, &output) { return }
     if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
     let usage = hub.usage(of: connection, for: represented, time)
     let onlyWrites = hello.capabilities.contains(Capability.writes)

@@ -101,6 +101,15 @@ extension HubMachine {
     finishDrain(time: time, into: &output)
   }
 
+  /// Holds a hello of an identity that this hub does not know: it may have written at another hub a moment ago.
+  mutating func holds(
+    _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ output: inout HubOutput
+  ) -> Bool {
+    guard !hub.sessions.writersBefore.contains(hello.identity.tag) else { return false }
+    output.sync = shared?.hold(.init(hello: hello, session: id, connection: connection))
+    return true
+  }
+
   // MARK: Answers to batches
 
   private mutating func take(_ answer: SharedAnswer, _ time: HubTime, _ output: inout HubOutput) {

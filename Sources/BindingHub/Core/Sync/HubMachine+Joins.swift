@@ -53,7 +53,7 @@ extension HubMachine {
     if edge != nil, refusesEphemeral(join, session, connection, &output) { return }
     if removals.keep(join, of: session, &hub) { return }
     let index: Int
-    var isNew = false
+    let isNew = hub.models.index(named: join.name) == nil
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
         index = known
@@ -64,7 +64,6 @@ extension HubMachine {
         return hub.error(.overLimit, text, session, connection, isFatal: false, &output)
       } else {
         index = try makeModel(join.name, for: identity.tag, usage)
-        isNew = true
       }
     } catch {
       hub.counters.modelsRefused += 1
