@@ -22,7 +22,9 @@ if Mutant.isOn(.acknowledgeUnstored) {
 var limits = configuration.limits
 if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
 proposals = ProposalQueue(
-  Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024, spacing: RankSpacing(gap: configuration.listGap)))
+  Sequencer(
+    limits: limits, maxUnconfirmedOutcomes: 1_024, spacing: RankSpacing(gap: configuration.listGap),
+    isShared: configuration.isShared))
 """,
     ),
     Place(

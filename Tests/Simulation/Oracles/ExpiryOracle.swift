@@ -21,7 +21,8 @@ final class ExpiryOracle: Invariant, SimulationPart {
   /// What each number stands for, and when each process last wrote a value.
   @exclusivity(unchecked) private var sent: [Tag: [ProposalNumber: Sent]] = [:]
   @exclusivity(unchecked) private var madeAt: [Tag: [FieldValue: UInt64]] = [:]
-  @exclusivity(unchecked) private var hub: SimulatedHub?
+  /// Weak, since the hub has the invariants.
+  @exclusivity(unchecked) private weak var hub: SimulatedHub?
   @exclusivity(unchecked) private var settledAt: UInt64 = 0
 
   init(_ context: SimulationContext) { self.context = context }
