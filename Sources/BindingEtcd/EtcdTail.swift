@@ -127,20 +127,20 @@
         isChecking = false
         then()
       }
-      log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
-        guard case .success(let response) = result, log.check(response.entries.first) else { return finish() }
-        let lag = response.revision - min(response.revision, position)
+      readRevision { [self] revision in
+        guard let revision else { return finish() }
+        let lag = revision - min(revision, position)
         shown.withLock { $0.lag = lag }
-        guard response.revision > check.position else { return finish() }
+        guard revision > check.position else { return finish() }
         let watch = watches
-        heads(after: check.position, asOf: response.revision) { [self] heads in
+        heads(after: check.position, asOf: revision) { [self] heads in
           // A tail that lost its place meanwhile has begun anew.
           guard let heads, watch == watches else { return finish() }
-          let finding = check.compare(heads, asOf: response.revision)
+          let finding = check.compare(heads, asOf: revision)
           shown.withLock { $0.losses += UInt64(finding.missed.count) }
           if !finding.missed.isEmpty { log.tell(.changed(finding.missed)) }
           if finding.isComplete {
-            position = max(position, response.revision)
+            position = max(position, revision)
             log.tell(.caughtUp(position))
           }
           finish()
@@ -151,9 +151,9 @@
     /// Names what has changed and was not delivered yet, as it is now. While etcd does not answer, tries again.
     func sync(_ number: UInt64) {
       guard !isEnded else { return }
-      log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
-        guard case .success(let response) = result, log.check(response.entries.first) else { return syncAgain(number) }
-        heads(after: check.position, asOf: response.revision) { [self] heads in
+      readRevision { [self] revision in
+        guard let revision else { return syncAgain(number) }
+        heads(after: check.position, asOf: revision) { [self] heads in
           guard let heads else { return syncAgain(number) }
           let changed = check.undelivered(heads)
           if !changed.isEmpty { log.tell(.changed(changed)) }
@@ -170,13 +170,13 @@
     private func lose() {
       shown.withLock { $0.losses += 1 }
       let watch = watches
-      log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
+      readRevision { [self] revision in
         guard watch == watches, !isEnded else { return }
-        guard case .success(let response) = result, log.check(response.entries.first) else { return loseAgain() }
-        heads(after: position, asOf: response.revision) { [self] heads in
+        guard let revision else { return loseAgain() }
+        heads(after: position, asOf: revision) { [self] heads in
           guard watch == watches, !isEnded else { return }
           guard let heads else { return loseAgain() }
-          position = max(position, response.revision)
+          position = max(position, revision)
           check.restart(at: position)
           log.tell(.lost(position))
           for start in stride(from: 0, to: heads.count, by: 1_000) {
@@ -191,6 +191,14 @@
     private func loseAgain() {
       let watch = watches
       log.client.loop.after(.milliseconds(100)) { [self] in if watch == watches, !isEnded { lose() } }
+    }
+
+    /// The revision now, of a log that is still the one that was opened; nil: it cannot be read now, or is another one.
+    private func readRevision(_ then: @escaping (SharedRevision?) -> Void) {
+      log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
+        guard case .success(let response) = result, log.check(response.entries.first) else { return then(nil) }
+        then(response.revision)
+      }
     }
 
     /// All heads that changed after one revision, as they are at another; nil: they cannot be read now.

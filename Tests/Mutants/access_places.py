@@ -132,7 +132,7 @@ if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, 
     ),
     Place(
         _CORE + "Access/AccessControl.swift", "func checkRight", "before",
-        "guard let limitation else { return }",
+        "guard let refusal = limitation?.refusal(of: verb, field(), in: model) else { return }",
         "if Mutant.isOn(.writeUnchecked) { return }",
     ),
     Place(
@@ -152,9 +152,7 @@ if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, 
     ),
     Place(
         _CORE + "Access/AccessControl.swift", "func checkRightToClear", "before",
-        """
-guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: model.ephemeral != nil) else {
-""",
+        'guard let refusal = limitation?.refusal(of: .clear, "", in: model) else { return }',
         "if Mutant.isOn(.clearUnchecked) { return }",
     ),
     Place(

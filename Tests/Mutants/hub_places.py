@@ -147,7 +147,7 @@ batch.pending.commits.beginCommit(
     ),
     Place(
         _CORE + "Recovery/RecoveryCoordinator.swift", "func believeIfAhead", "before",
-        "guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,",
+        "guard join.isAhead(of: model, in: hub.epoch) else { return }",
         "if Mutant.isOn(.ignorePeerAhead) { return }",
     ),
     Place(

@@ -174,26 +174,32 @@ extension Sequencer {
   func checkRight(
     to verb: Verb, _ field: @autoclosure () -> String, in model: ModelLog
   ) throws(Verdict) {
-    guard let limitation else { return }
-    let field = field()
-    guard
-      let right = limitation.rights.missing(
-        toChange: field, isDeletion: verb == .delete, isEphemeral: model.ephemeral != nil)
-    else { return }
-    throw limitation.refusal("\(model.id).\(field)", right)
+    guard let refusal = limitation?.refusal(of: verb, field(), in: model) else { return }
+    throw .refused(refusal.code, refusal.text)
   }
 
   /// Refuses to delete all fields without the right to delete each field that there may be.
   func checkRightToClear(_ model: ModelLog) throws(Verdict) {
-    guard let limitation, let right = limitation.rights.missingToClear(isEphemeral: model.ephemeral != nil) else {
-      return
-    }
-    throw limitation.refusal(model.id, right)
+    guard let refusal = limitation?.refusal(of: .clear, "", in: model) else { return }
+    throw .refused(refusal.code, refusal.text)
   }
 }
 
 extension WriteLimitation {
-  fileprivate func refusal(_ place: String, _ right: AccessRole.Right) -> Sequencer.Verdict {
-    .refused(.notPermitted, "\(place): \(user.words) lacks the right \(right.rawValue)")
+  /// Why an operation is not permitted; nil: it is.
+  /// - Parameters:
+  ///   - verb: nil: one that this hub does not know, which changes the field.
+  ///   - field: has no meaning with `clear`.
+  func refusal(of verb: Verb?, _ field: @autoclosure () -> String, in model: ModelLog) -> Refusal? {
+    let isEphemeral = model.ephemeral != nil
+    let (place, right): (String, AccessRole.Right?)
+    if verb == .clear {
+      (place, right) = (model.id, rights.missingToClear(isEphemeral: isEphemeral))
+    } else {
+      let field = field()
+      let missing = rights.missing(toChange: field, isDeletion: verb == .delete, isEphemeral: isEphemeral)
+      (place, right) = ("\(model.id).\(field)", missing)
+    }
+    return right.map { Refusal(.notPermitted, "\(place): \(user.words) lacks the right \($0.rawValue)") }
   }
 }

@@ -14,16 +14,7 @@ struct EdgeListing {
 extension HubMachine {
   /// A session joins a prefix: it is told what the upstream hub has announced below it.
   mutating func joinListing(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
-    guard let record = hub.sessions[session] else { return }
-    let limit = hub.configuration.limits.maxTopics
-    if record.prefixes[join.name] == nil, record.prefixes.count >= limit {
-      hub.counters.topicsRefused += 1
-      return hub.error(
-        .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(limit)", session,
-        record.connection, isFatal: false, &output)
-    }
-    hub.sessions.with(session) { $0.prefixes[join.name] = join.request }
-    hub.sessions.withPrefixes.insert(session)
+    guard PrefixAnnouncer.admit(join, session, &hub, &output) else { return }
     guard let listing = edge?.listings[join.name] else {
       edge?.listings[join.name] = EdgeListing()
       edge?.requests.append(.list(join.name))
@@ -55,7 +46,7 @@ extension HubMachine {
     let entries = (edge?.listings[prefix]?.entries ?? [:]).values.sorted { $0.model < $1.model }
     var rest = entries[...]
     repeat {
-      let part = rest.prefix(512)
+      let part = rest.prefix(PrefixAnnouncer.modelsAnnounced)
       rest = rest.dropFirst(part.count)
       announce(Array(part), to: session, request, isComplete: rest.isEmpty, &output)
     } while !rest.isEmpty

@@ -130,14 +130,7 @@ extension HubMachine {
       let field =
         operations.name.map { String(decoding: $0, as: UTF8.self) }
         ?? operations.id.flatMap { Int($0) < model.fields.count ? model.fields[$0].name : nil } ?? ""
-      let missing =
-        operations.verb == .clear
-        ? limitation.rights.missingToClear(isEphemeral: false)
-        : limitation.rights.missing(toChange: field, isDeletion: operations.verb == .delete, isEphemeral: false)
-      if let missing {
-        let place = operations.verb == .clear ? model.id : "\(model.id).\(field)"
-        return Refusal(.notPermitted, "\(place): \(limitation.user.words) lacks the right \(missing.rawValue)")
-      }
+      if let refusal = limitation.refusal(of: operations.verb, field, in: model) { return refusal }
     }
     return nil
   }

@@ -5,8 +5,12 @@ import BindingProtocol
 struct FollowedBatches {
   private let commits: [RecordedCommit]
   private let limitBytes: Int
+  private let recentLimit: Int
 
-  init(_ commits: [RecordedCommit], limitBytes: Int) { (self.commits, self.limitBytes) = (commits, limitBytes) }
+  init(_ commits: [RecordedCommit], _ configuration: HubMachineConfiguration) {
+    self.commits = commits
+    (limitBytes, recentLimit) = (configuration.maxGroupBytes, configuration.recentCommits)
+  }
 
   /// Applies the commits to a model.
   /// - Returns: what to publish, in order.
@@ -53,7 +57,7 @@ struct FollowedBatches {
       model.recent.append(id, at: commit.version)
     }
     writer.endCommit()
-    model.recent.trim(to: max(16, min(1_000, model.fields.count)))
+    model.trimRecent(recentLimit)
   }
 }
 

@@ -196,7 +196,7 @@ extension HubMachine {
     let model = hub.models[index]
     hub.counters.commits += UInt64(commits.count)
     if commits.contains(where: { $0.origin.user != nil }) { nameUsers(time, &output) }
-    for batch in FollowedBatches(commits, limitBytes: hub.configuration.maxGroupBytes).next(in: model) {
+    for batch in FollowedBatches(commits, hub.configuration).next(in: model) {
       publisher.publish(batch, index, &hub, &output)
     }
     if let last = commits.last, model.version != last.version {

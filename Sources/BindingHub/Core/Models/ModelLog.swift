@@ -159,9 +159,11 @@ final class ModelLog {
     }
     position.time = cursor.time
     adoptStoredRules()
-    // With few fields, checking all of them is as fast.
-    recent.trim(to: min(recentLimit, max(fields.count, 16)))
+    trimRecent(recentLimit)
   }
+
+  /// Drops the oldest of the recent commits. With few fields, checking all of them is as fast.
+  func trimRecent(_ limit: Int) { recent.trim(to: min(limit, max(fields.count, 16))) }
 
   /// Later deltas up to the present version use the fields' own versions.
   func forgetRecent() { recent = RecentCommits(since: version) }

@@ -145,9 +145,7 @@ struct RecoveryCoordinator {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ hub: inout HubContext, _ publisher: inout ModelPublisher,
     _ output: inout HubOutput
   ) {
-    guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,
-      join.version <= RecoveryPoint.lastVersion
-    else { return }
+    guard join.isAhead(of: model, in: hub.epoch) else { return }
     guard !model.batch.isAppending else {
       hub.sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
       return
@@ -223,5 +221,12 @@ struct RecoveryCoordinator {
   private mutating func recoverNoRemoved(_ epoch: Epoch, _ floor: LogFloor) {
     removedBefore = RecoveryPoint(epoch: epoch, version: floor.version)
     removedNames.removeAll()
+  }
+}
+
+extension Join {
+  /// Whether the peer has a version of this epoch of the log that the model has not reached here, and can have reached.
+  func isAhead(of model: ModelLog, in epoch: Epoch) -> Bool {
+    model.ephemeral == nil && self.epoch == epoch && version > model.version && version <= RecoveryPoint.lastVersion
   }
 }

@@ -9,10 +9,6 @@ struct SharedLog {
     let connection: ConnectionID
   }
 
-  /// Whether the engine answers.
-  var isConnected = false
-  /// What the engine has room for.
-  var room = SharedRoom.enough
   /// Whether listing has begun, and whether every model was named.
   private(set) var isListing = false
   private(set) var isListed = false
@@ -66,9 +62,6 @@ struct SharedLog {
 // MARK: Events
 
 extension HubMachine {
-  /// Whether the hub has no more than what it had when the engine last answered.
-  var isCutOff: Bool { shared.map { !$0.isConnected } ?? false }
-
   /// The revision of a model's head on which its batch in `HubOutput.batches` was decided; 0: it never had one.
   package func revision(of model: String) -> SharedRevision {
     hub.models.index(named: model).flatMap { hub.models[$0].position.tail?.revision } ?? 0
@@ -77,22 +70,19 @@ extension HubMachine {
   /// Handles an event of a store that several hubs share.
   package mutating func receive(_ event: SharedEvent, time: HubTime, into output: inout HubOutput) {
     switch event {
-    case .connected(let isConnected): shared?.isConnected = isConnected
     case .appended(_, let answers): for answer in answers { take(answer, time, &output) }
     case .loaded(let head, let result): loaded(head, result, time, &output)
-    case .listed(_, let heads, let isLast): list(heads, isLast, time, &output)
+    case .listed(_, let heads, let isLast): list(heads, isLast, &output)
     case .followed(let records, _): for record in records { follow(record, time, &output) }
-    case .changed(let heads): for head in heads { compare(with: head, time, &output) }
+    case .changed(let heads): for head in heads { compare(with: head, &output) }
     case .caughtUp: if shared?.beginListing() == true { output.listAfter = "" }
     case .lost: hub.counters.tailLosses += 1
     case .synced(let number): shared?.sync(number)
-    case .room(let room):
-      shared?.room = room
-      if room < .full { hub.storeFullUntil = 0 }
+    case .room(let room): if room < .full { hub.storeFullUntil = 0 }
     case .grade(let grade, _): hub.durability = grade.durability
     case .history(let query, let result): answered(query, result, into: &output)
     case .failed(let error): output.failure = error
-    case .head, .folded: break
+    case .connected, .head, .folded: break
     }
     for held in shared?.takeDue() ?? [] {
       hello(held.hello, held.session, held.connection, time, isSynced: true, &output)
@@ -194,7 +184,7 @@ extension HubMachine {
   }
 
   /// Loads a model that has an older record than its head.
-  private mutating func compare(with head: SharedHead, _ time: HubTime, _ output: inout HubOutput) {
+  private mutating func compare(with head: SharedHead, _ output: inout HubOutput) {
     if let index = hub.models.index(named: head.model) {
       guard hub.models[index].position.tail?.isBehind(head) ?? true else { return }
       shared?.name(head.model)
@@ -205,9 +195,7 @@ extension HubMachine {
     }
   }
 
-  private mutating func list(
-    _ heads: [SharedHead], _ isLast: Bool, _ time: HubTime, _ output: inout HubOutput
-  ) {
+  private mutating func list(_ heads: [SharedHead], _ isLast: Bool, _ output: inout HubOutput) {
     for head in heads {
       let index = hub.models.index(named: head.model) ?? hub.models.make(head.model, from: .none)
       guard hub.models[index].position.tail == nil else { continue }

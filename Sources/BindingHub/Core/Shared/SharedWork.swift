@@ -128,11 +128,7 @@ extension HubMachine {
   /// A join by a peer that has a later version than this hub: the peer was at another hub. This one loads the model
   /// before it answers.
   mutating func loadIfBehind(_ join: Join, _ index: Int, _ output: inout HubOutput) {
-    let model = hub.models[index]
-    guard model.ephemeral == nil, join.epoch == hub.epoch, join.version > model.version,
-      join.version <= RecoveryPoint.lastVersion
-    else { return }
-    load(index, &output)
+    if join.isAhead(of: hub.models[index], in: hub.epoch) { load(index, &output) }
   }
 
   /// A peer that is ahead of what the log itself has proves that the engine has lost commits, or lies.

@@ -14,7 +14,7 @@ struct PrefixAnnouncer {
 
   /// The most models that a turn checks, and that it announces: a thousand of the longest ids fit into a frame.
   private static let modelsLookedAt = 4_096
-  private static let modelsAnnounced = 512
+  static let modelsAnnounced = 512
 
   var isEmpty: Bool { shares.isEmpty }
 
@@ -25,18 +25,28 @@ struct PrefixAnnouncer {
   }
 
   mutating func join(_ join: Join, _ session: SessionID, _ hub: inout HubContext, _ output: inout HubOutput) {
-    guard let record = hub.sessions[session] else { return }
+    guard PrefixAnnouncer.admit(join, session, &hub, &output) else { return }
+    shares.removeAll { $0.session == session && $0.prefix == join.name }
+    shares.append(Share(session: session, prefix: join.name, request: join.request, rest: hub.models.indices))
+  }
+
+  /// Records that a session has joined a prefix.
+  /// - Returns: whether it may join another one; otherwise it is told so.
+  static func admit(
+    _ join: Join, _ session: SessionID, _ hub: inout HubContext, _ output: inout HubOutput
+  ) -> Bool {
+    guard let record = hub.sessions[session] else { return false }
     let limit = hub.configuration.limits.maxTopics
-    if record.prefixes[join.name] == nil, record.prefixes.count >= limit {
+    guard record.prefixes[join.name] != nil || record.prefixes.count < limit else {
       hub.counters.topicsRefused += 1
-      return hub.error(
+      hub.error(
         .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(limit)",
         session, record.connection, isFatal: false, &output)
+      return false
     }
     hub.sessions.with(session) { $0.prefixes[join.name] = join.request }
     hub.sessions.withPrefixes.insert(session)
-    shares.removeAll { $0.session == session && $0.prefix == join.name }
-    shares.append(Share(session: session, prefix: join.name, request: join.request, rest: hub.models.indices))
+    return true
   }
 
   mutating func forget(_ session: SessionID) { shares.removeAll { $0.session == session } }

@@ -31,16 +31,13 @@ package struct TailCheck {
 
   /// What the tail has not delivered yet, of these heads that changed after `position` and of those before.
   package func undelivered(_ heads: [SharedHead]) -> [SharedHead] {
-    let before = late.values.sorted { ($0.revision, $0.model) < ($1.revision, $1.model) }
-    return (before + heads).filter { !isDelivered($0) }
+    (lateInOrder + heads).filter { !isDelivered($0) }
   }
 
   /// Compares the heads that changed after `position`, as they were at `revision`.
   package mutating func compare(_ heads: [SharedHead], asOf revision: SharedRevision) -> Finding {
     var finding = Finding()
-    for head in late.values.sorted(by: { $0.revision < $1.revision }) where !isDelivered(head) {
-      finding.missed.append(head)
-    }
+    finding.missed = lateInOrder.filter { !isDelivered($0) }
     late.removeAll()
     for head in heads where !isDelivered(head) {
       finding.isComplete = false
@@ -55,6 +52,10 @@ package struct TailCheck {
 
   /// Begins anew at a position up to which everything has been named or delivered.
   package mutating func restart(at position: SharedRevision) { self = TailCheck(position: position) }
+
+  private var lateInOrder: [SharedHead] {
+    late.values.sorted { ($0.revision, $0.model) < ($1.revision, $1.model) }
+  }
 
   private func isDelivered(_ head: SharedHead) -> Bool { delivered[head.model] ?? 0 >= head.revision }
 }
