@@ -13,6 +13,10 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("InferIsolatedConformances"),
   ] + (Context.environment["BINDBUS_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
+/// What is built with no trait named. `BINDBUS_ETCD` adds the log in etcd: the tests set it where libnghttp2 is
+/// installed, so that all their steps share one build.
+let usualTraits: Set<String> = Context.environment["BINDBUS_ETCD"] == nil ? ["WebTLS"] : ["WebTLS", "Etcd"]
+
 let package = Package(
   name: "bindbus",
   platforms: [.macOS(.v14)],
@@ -31,7 +35,7 @@ let package = Package(
   traits: [
     .trait(name: "Etcd", description: "A log that several hubs share in etcd. It needs libnghttp2 with its header."),
     .trait(name: "WebTLS", description: "Pages over https by the gateway itself. It builds BoringSSL."),
-    .default(enabledTraits: ["WebTLS"]),
+    .default(enabledTraits: usualTraits),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -114,8 +118,8 @@ let package = Package(
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingEdge", "BindingHub", "BindingKeys", "BindingPeer", "BindingStore", "BindingTerminal", "BindingWeb",
-        "BindingProtocol", "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BindingEdge", "BindingEtcd", "BindingHub", "BindingKeys", "BindingPeer", "BindingStore", "BindingTerminal",
+        "BindingWeb", "BindingProtocol", "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -143,6 +147,8 @@ let package = Package(
     .target(
       name: "StoreContract", dependencies: ["BindingHub", "BindingProtocol"], path: "Tests/Support/StoreContract",
       swiftSettings: strict),
+    // Nodes of etcd, for the tests that start them.
+    .target(name: "EtcdServer", path: "Tests/Support/EtcdServer", swiftSettings: strict),
     .target(
       name: "Simulation", dependencies: ["BindingEdge", "BindingPeer", "BindingHub", "BindingProtocol"],
       path: "Tests/Simulation", exclude: ["bindsim"], swiftSettings: strict),
@@ -197,7 +203,7 @@ let package = Package(
     .testTarget(
       name: "BindingEtcdTests",
       dependencies: [
-        "BindingEtcd", "BindingHub", "BindingProtocol", "StoreContract",
+        "BindingEtcd", "BindingHub", "BindingProtocol", "EtcdServer", "StoreContract",
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Etcd"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Etcd"])),
       ],
@@ -242,7 +248,7 @@ let package = Package(
     .testTarget(
       name: "ProcessTests",
       dependencies: [
-        "BindbusTesting", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
+        "BindbusTesting", "EtcdServer", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),

@@ -103,7 +103,7 @@ public struct EtcdOptions: Sendable, Hashable {
   /// How long an append is tried before its answer is *unknown*.
   public var appendTimeout: Duration = .seconds(10)
   /// After how long without an answer another node is tried.
-  public var callTimeout: Duration = .milliseconds(1_500)
+  public var callTimeout: Duration = .milliseconds(1_000)
   /// How long opening tries to reach any node.
   public var openTimeout: Duration = .seconds(10)
   /// The life of a user's token, as etcd's `--auth-token-ttl` has it; the token is renewed at two thirds of it.

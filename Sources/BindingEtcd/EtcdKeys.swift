@@ -3,7 +3,7 @@ import BindingProtocol
 
 /// The keys of a log in etcd, and what is in them. All are below one prefix `b`:
 ///
-///     b/log                   format:u8(1) logID:u64 epoch:u64
+///     b/log                   format:u8(1) logID:u64 epoch:u64, then state:u8(1) while the log is being restored
 ///     b/m/MODEL 0             a model's head: format:u8(1) flags:u8 record:u64 version:u64    flags: 1 it is removed
 ///     b/r/MODEL 0 RECORD      a record: format:u8(1) batch    as `Batch.write` writes it
 ///     b/f/MODEL 0             the fold in force: format:u8(1) record:u64 generation:16 bytes count:u32
@@ -37,6 +37,8 @@ struct EtcdKeys: Sendable {
     return [0]
   }
 
+  /// What the keys of models begin with, of whatever kind.
+  var kinds: [[UInt8]] { ["/m/", "/r/", "/f/", "/c/"].map { prefix + Array($0.utf8) } }
   /// Every record of every model.
   var allRecords: [UInt8] { prefix + Array("/r/".utf8) }
   /// Heads of models whose ids begin with these characters.
@@ -65,6 +67,8 @@ enum EtcdValue {
   struct Log: Equatable, Sendable {
     var logID: LogID
     var epoch: Epoch
+    /// Whether its models are being written by a restore, so that no hub may serve it.
+    var isRestoring = false
   }
   /// What is in `b/f`.
   struct Fold: Equatable, Sendable {
@@ -77,12 +81,14 @@ enum EtcdValue {
     var writer = started()
     writer.u64(log.logID)
     writer.u64(log.epoch)
+    if log.isRestoring { writer.u8(1) }
     return writer.bytes
   }
 
   static func readLog(_ bytes: [UInt8]) throws(StoreError) -> Log {
     try read(bytes, "the log's identity") { reader throws(WireError) in
-      Log(logID: try reader.u64("logID"), epoch: try reader.u64("epoch"))
+      let (logID, epoch) = (try reader.u64("logID"), try reader.u64("epoch"))
+      return Log(logID: logID, epoch: epoch, isRestoring: reader.remaining > 0 ? try reader.u8("state") == 1 : false)
     }
   }
 

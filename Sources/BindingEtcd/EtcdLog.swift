@@ -104,21 +104,31 @@
     var maxBytes: Int
     var version: String
 
+    /// What a log is opened for.
+    enum Use {
+      /// By a hub, which makes it if there is none.
+      case serving
+      /// To be copied.
+      case reading
+      /// To be made as this log, by a restore.
+      case restoring(EtcdValue.Log)
+    }
+
     /// Connects, and opens the log, or makes it. Blocks; not to be called on the client's loop.
     /// - Throws: `StoreError` with what to do.
-    static func open(_ client: EtcdClient) throws(StoreError) -> OpenedEtcdLog {
+    static func open(_ client: EtcdClient, for use: Use = .serving) throws(StoreError) -> OpenedEtcdLog {
       let box = Refusal()
       client.events.failed = { error in box.error.withLock { $0 = $0 ?? error } }
       client.start()
       do throws(StoreError) {
-        return try OpenedEtcdLog(client, box)
+        return try OpenedEtcdLog(client, box, use)
       } catch {
         client.loop.execute { client.close() }
         throw error
       }
     }
 
-    private init(_ client: EtcdClient, _ refusal: Refusal) throws(StoreError) {
+    private init(_ client: EtcdClient, _ refusal: Refusal, _ use: Use) throws(StoreError) {
       let keys = EtcdKeys(client.address.prefix)
       let status = try OpenedEtcdLog.ask(client, refusal, "/etcdserverpb.Maintenance/Status", [], EtcdStatus.init)
       version = status.version
@@ -127,8 +137,13 @@
       }
       var found = try OpenedEtcdLog.read(client, refusal, keys)
       if found.entries.isEmpty {
-        let new = EtcdValue.Log(
-          logID: .random(in: 1 ... .max), epoch: UInt64(UInt32.random(in: 1 ... .max)) | 1 << 32)
+        let new: EtcdValue.Log
+        switch use {
+        case .serving:
+          new = .init(logID: .random(in: 1 ... .max), epoch: UInt64(UInt32.random(in: 1 ... .max)) | 1 << 32)
+        case .restoring(let log): new = log
+        case .reading: throw StoreError("there is no log in \(client.address): correct the prefix", .cannotOpen)
+        }
         var birth = EtcdTransaction()
         // Another hub may be opening it at this moment.
         birth.compare(keys.log, modRevision: 0)
@@ -141,8 +156,25 @@
           "etcd at \(client.address) does not keep what is written: \(keys.prefix) is empty", .cannotOpen)
       }
       value = try EtcdValue.readLog(entry.value)
+      try OpenedEtcdLog.check(value, use, client)
       (revision, position) = (entry.modRevision, found.revision)
       (maxOperations, maxBytes) = try OpenedEtcdLog.probe(client, keys)
+    }
+
+    /// Checks that the log which is there may be used so.
+    private static func check(_ found: EtcdValue.Log, _ use: Use, _ client: EtcdClient) throws(StoreError) {
+      let place = client.address.description
+      guard case .restoring(let log) = use else {
+        guard found.isRestoring else { return }
+        throw StoreError(
+          "a log is being restored to \(place): wait for 'bindhub restore'; if it was interrupted, run it again",
+          .cannotOpen)
+      }
+      guard found.isRestoring, found.logID == log.logID, found.epoch >> 32 == log.epoch >> 32 else {
+        throw StoreError(
+          "\(place) has a log already, \(String(found.logID, radix: 16)): name a prefix that nobody uses, or stop its "
+            + "hubs and remove it with  etcdctl del --prefix \(client.address.prefix)/", .cannotOpen)
+      }
     }
 
     private static func read(
@@ -190,12 +222,12 @@
       return (operations, bytes)
     }
 
-    /// Calls, and waits for the answer, once more after each lost one until the time for opening is over.
-    private static func ask<Response>(
+    /// Calls, and waits for the answer, once more after each lost one until the time is over; nil: that for opening.
+    static func ask<Response>(
       _ client: EtcdClient, _ refusal: Refusal, _ path: String, _ message: [UInt8],
-      _ decode: (ArraySlice<UInt8>) throws(ProtobufError) -> Response
+      within limit: Duration? = nil, _ decode: (ArraySlice<UInt8>) throws(ProtobufError) -> Response
     ) throws(StoreError) -> Response {
-      let deadline = NIODeadline.now() + TimeAmount(client.options.openTimeout)
+      let deadline = NIODeadline.now() + TimeAmount(limit ?? client.options.openTimeout)
       while true {
         switch answer(client, path, message) {
         case .success(let bytes):
@@ -228,7 +260,7 @@
   }
 
   /// What a node said that no further try remedies.
-  private final class Refusal: Sendable {
+  final class Refusal: Sendable {
     let error = Mutex<StoreError?>(nil)
   }
 

@@ -10,10 +10,10 @@
     package let logID: LogID
     package let epoch: Epoch
     package let maxBatchBytes: Int
-    private let address: EtcdAddress
+    let address: EtcdAddress
     private let group: MultiThreadedEventLoopGroup
-    private let client: EtcdClient
-    private let log: EtcdLog
+    let client: EtcdClient
+    let log: EtcdLog
     private let appender: EtcdAppender
     private let tail: EtcdTail
     private let reader: EtcdReader
@@ -24,12 +24,22 @@
 
     /// Opens the log, or makes it. Blocks until a node answers.
     /// - Throws: `StoreError` in one sentence with its cure.
-    package init(_ address: EtcdAddress, _ options: EtcdOptions = EtcdOptions()) throws(StoreError) {
+    package convenience init(_ address: EtcdAddress, _ options: EtcdOptions = EtcdOptions()) throws(StoreError) {
+      try self.init(address, options, for: .serving)
+    }
+
+    /// Opens a log to copy it. Blocks until a node answers.
+    /// - Throws: `StoreError` in one sentence with its cure, also where there is no log.
+    package convenience init(reading address: EtcdAddress, _ options: EtcdOptions) throws(StoreError) {
+      try self.init(address, options, for: .reading)
+    }
+
+    init(_ address: EtcdAddress, _ options: EtcdOptions, for use: OpenedEtcdLog.Use) throws(StoreError) {
       self.address = address
       group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       do throws(StoreError) {
         client = try EtcdClient(loop: group.next(), address, options)
-        let opened = try OpenedEtcdLog.open(client)
+        let opened = try OpenedEtcdLog.open(client, for: use)
         (logID, epoch) = (opened.value.logID, opened.value.epoch)
         log = EtcdLog(client, opened)
         reader = EtcdReader(log)

@@ -8,6 +8,8 @@ package struct KnownHub: Hashable, Sendable {
   package var name: String
   /// Where it listens, best first.
   package var addresses: [HubAddress]
+  /// Where other hubs of its log listen, with the same key, as one of them has told. They may be gone by now.
+  package var others: [HubAddress]
   /// The key that the hub must prove to have.
   package var hubKey: PublicKey
   /// The key that it is to have: it announced that over a connection of the present one.
@@ -30,10 +32,12 @@ package struct KnownHub: Hashable, Sendable {
 
   /// Makes a known hub.
   package init(
-    name: String, addresses: [HubAddress], hubKey: PublicKey, nextKey: PublicKey? = nil, keys: KeyPair
+    name: String, addresses: [HubAddress], others: [HubAddress] = [], hubKey: PublicKey, nextKey: PublicKey? = nil,
+    keys: KeyPair
   ) {
     self.name = name
     self.addresses = addresses
+    self.others = others
     self.hubKey = hubKey
     self.nextKey = nextKey
     self.keys = keys
@@ -59,10 +63,14 @@ package struct KnownHub: Hashable, Sendable {
     guard let hubKey = json["key"]?.string.flatMap({ PublicKey($0) }) else {
       throw .malformed(path: path, problem: "does not name the hub's key")
     }
-    let texts = (json["addresses"]?.elements ?? []).map { $0.string ?? "" }
-    do throws(HubAddressError) { addresses = try HubAddress.all(in: texts) } catch {
-      throw .malformed(path: path, problem: "names an address that is none: '\(error.text)'")
+    func all(in list: String) throws(KeyError) -> [HubAddress] {
+      let texts = (json[list]?.elements ?? []).map { $0.string ?? "" }
+      do throws(HubAddressError) { return try HubAddress.all(in: texts) } catch {
+        throw .malformed(path: path, problem: "names an address that is none: '\(error.text)'")
+      }
     }
+    addresses = try all(in: "addresses")
+    others = try all(in: "others")
     guard !addresses.isEmpty else { throw .malformed(path: path, problem: "names no address") }
     self.name = name
     self.hubKey = hubKey
@@ -75,19 +83,26 @@ package struct KnownHub: Hashable, Sendable {
     _ name: String, addresses: [HubAddress], hubKey: PublicKey, in directory: String = KnownHub.directory
   ) throws(KeyError) {
     try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
-      try write(name, addresses: addresses, hubKey: hubKey, nextKey: nil, in: directory)
+      try write(name, addresses, others: [], hubKey, nextKey: nil, in: directory)
     }
   }
 
   private static func write(
-    _ name: String, addresses: [HubAddress], hubKey: PublicKey, nextKey: PublicKey?, in directory: String
+    _ name: String, _ addresses: [HubAddress], others: [HubAddress], _ hubKey: PublicKey, nextKey: PublicKey?,
+    in directory: String
   ) throws(KeyError) {
+    func list(_ addresses: [HubAddress]) -> JSON { .array(addresses.map { .string($0.description) }) }
     let json = JSON.object(
       [
         .init("bindbus", "hub"), .init("version", .integer(version)), .init("key", .string("\(hubKey)")),
-        .init("addresses", .array(addresses.map { .string($0.description) })),
-      ] + (nextKey.map { [.init("next", .string("\($0)"))] } ?? []))
+        .init("addresses", list(addresses)),
+      ] + (nextKey.map { [.init("next", .string("\($0)"))] } ?? [])
+        + (others.isEmpty ? [] : [.init("others", list(others))]))
     try PrivateFile.write(json.text + "\n", to: try path(name, in: directory), replaces: true)
+  }
+
+  private func write(in directory: String) throws(KeyError) {
+    try KnownHub.write(name, addresses, others: others, hubKey, nextKey: nextKey, in: directory)
   }
 
   /// What the hub has told of its keys over a connection on which it proved to have one of them.
@@ -119,7 +134,29 @@ package struct KnownHub: Hashable, Sendable {
     try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
       var known = try KnownHub(named: name, in: directory)
       guard known.learn(lesson) else { return }
-      try write(name, addresses: known.addresses, hubKey: known.hubKey, nextKey: known.nextKey, in: directory)
+      try known.write(in: directory)
+    }
+  }
+
+  /// Takes over where the hubs of its log listen, as one of them has told that is at an address.
+  /// - Returns: whether that is new.
+  package mutating func learn(_ told: [HubAddress], at address: HubAddress) -> Bool {
+    var seen = Set(addresses)
+    // That one may have left itself out.
+    let fresh = ([address] + told).filter { $0.transport == .tcp && seen.insert($0).inserted }
+    defer { others = fresh }
+    // They tell each other's list in any order.
+    return Set(others) != Set(fresh)
+  }
+
+  /// Writes that down.
+  package static func learn(
+    _ told: [HubAddress], at address: HubAddress, of name: String, in directory: String = KnownHub.directory
+  ) throws(KeyError) {
+    try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
+      var known = try KnownHub(named: name, in: directory)
+      guard known.learn(told, at: address) else { return }
+      try known.write(in: directory)
     }
   }
 

@@ -25,9 +25,9 @@ struct BindHubCommand: ParsableCommand {
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
-      Serve.self, Status.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self,
-      Compact.self, StoredHistory.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self, Kick.self,
-      Access.self,
+      Serve.self, Status.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self,
+      Check.self, Compact.self, StoredHistory.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self,
+      Kick.self, Access.self,
     ])
 
   private static let words = CommandWords(
@@ -39,7 +39,7 @@ struct BindHubCommand: ParsableCommand {
       "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
       "keygen": "bindhub keys init", "rotate": "bindhub keys rotate",
       "add": "bindhub invite", "ban": "bindhub kick", "users": "bindhub members",
-      "forget": "bindhub history drop",
+      "forget": "bindhub history drop", "stop": "bindhub drain", "shutdown": "bindhub drain",
       "rights": "bindhub access", "acl": "bindhub access", "reload": "bindhub access apply",
       "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
       "get": "bindpeer get", "set": "bindpeer set",

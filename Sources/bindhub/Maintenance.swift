@@ -5,60 +5,33 @@ import BindingStore
 import BindingTerminal
 import Foundation
 
-/// Selects a store: the named one, else that of the hub that answers, else the default one for the hub's address.
-struct KeptStore: ParsableArguments {
-  @Option(name: .long, help: "Store file. Default: the store of the hub.")
-  var store: String?
-
-  @OptionGroup var choice: HubChoice
-
-  func path() -> String {
-    if let store { return absolutePath(store) }
-    let address = choice.address()
-    if let reported = HubStatus.ask(address, timeout: .milliseconds(1_000))?["store"]?["path"] {
-      guard reported != .null else {
-        fail("The hub at \(address) stores its models in memory and has no store file.\nName a file:  --store FILE", 1)
-      }
-      return reported.plain
-    }
-    guard let path = StoreChoice.defaultPath(for: address), FileManager.default.fileExists(atPath: path) else {
-      let location = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
-      fail("There is no store\(location), and no hub answers at \(address).\nName a file:  --store FILE", 73)
-    }
-    return path
-  }
-}
-
-extension KeptStore {
-  /// The path of a store that may be lost: the named one, else the default one for the hub's address.
-  func pathOfLost() -> String {
-    if let store { return absolutePath(store) }
-    let address = choice.address()
-    guard let path = StoreChoice.defaultPath(for: address) else {
-      fail("A hub at \(address) has no default store file.\nName a file:  --store FILE", 73)
-    }
-    return path
-  }
-}
-
 /// Copies a store, even while its hub runs.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy the hub's store to a file and check the copy. The hub keeps running.")
+    abstract: "Copy the hub's store to a file and check the copy. The hub keeps running.",
+    discussion: "Of a log in etcd each model is copied as it is at one moment, without earlier commits.")
 
   @Argument(help: "File to create; it must not exist.")
   var file: String
 
   @OptionGroup var kept: KeptStore
 
+  @OptionGroup var etcd: EtcdChoice
+
   @Flag(name: .long, help: "Print one JSON object.")
   var json = false
 
   func run() throws {
-    let (path, file) = (kept.path(), absolutePath(file))
+    let (place, file) = (kept.place(), absolutePath(file))
     let progress = Progress("backup")
     do throws(StoreError) {
-      try SQLiteStore.backup(of: path, to: file) { progress.show($0) }
+      switch place {
+      case .file(let path): try SQLiteStore.backup(of: path, to: file) { progress.show($0) }
+      case .etcd(let address):
+        try etcd.read(from: address) { logID, epoch, models throws(StoreError) in
+          try SQLiteStore.makeBackup(at: file, logID: logID, epoch: epoch, of: models)
+        }
+      }
       progress.end()
       let found = try SQLiteStore.check(path: file)
       printReport(found, of: file, json: json)
@@ -100,6 +73,9 @@ struct Restore: ParsableCommand {
     discussion: """
       The previous store is kept in the same directory, under a name that contains '.before-'. The hub begins a new
       epoch: peers adopt the values of the backup and do not bring back later commits. Pending writes are sent again.
+
+      With --store etcd://…, the backup becomes the log of several hubs, at a prefix that has none; start the hubs
+      afterwards. Earlier commits are not taken along.
       """)
 
   @Argument(help: "File made by 'bindhub backup'.")
@@ -107,13 +83,17 @@ struct Restore: ParsableCommand {
 
   @OptionGroup var kept: KeptStore
 
+  @OptionGroup var etcd: EtcdChoice
+
   @Option(help: "Milliseconds to wait for a running hub.")
   var timeout = 30_000
 
   func run() throws {
-    let (path, file) = (kept.path(), absolutePath(file))
+    let file = absolutePath(file)
     do throws(StoreError) {
       let found = try SQLiteStore.check(path: file)
+      if let address = kept.store, EtcdChoice.isAddress(address) { return try restore(found, from: file, to: address) }
+      let path = kept.path()
       do throws(StoreError) {
         let aside = try SQLiteStore.restore(backup: file, to: path)
         print("\(path) is restored from \(file): \(words(found))")
@@ -128,6 +108,15 @@ struct Restore: ParsableCommand {
     } catch {
       fail(error.description, error.exitCode)
     }
+  }
+
+  private func restore(_ found: StoreCheck, from file: String, to address: String) throws(StoreError) {
+    try etcd.write(to: address, logID: found.logID, epoch: found.nextEpoch) { write throws(StoreError) in
+      try SQLiteStore.read(path: file) { try write($0) }
+    }
+    let words = "\(found.models) models, \(found.fields) fields"
+    print("\(PrintedText.escaped(address)) is restored from \(file): \(words)")
+    print("Start its hubs:  bindhub serve --store \(PrintedText.escaped(address))")
   }
 }
 

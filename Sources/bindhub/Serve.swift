@@ -28,16 +28,20 @@ struct Serve: ParsableCommand {
 
   @OptionGroup var storeChoice: StoreChoice
 
+  @OptionGroup var etcdChoice: EtcdChoice
+
   @OptionGroup var webChoice: WebChoice
 
   @Option(
     name: .long,
     help: """
       Follow another hub instead of keeping a log: an edge. Its peers read here; their writes go to that hub, at \
-      ipc://PATH, tcp://HOST:PORT, or the name of a hub that this user has joined. Several addresses of one hub, best \
-      first, are separated by commas.
+      ipc://PATH, tcp://HOST:PORT, or the name of a hub that this user has joined. Several hubs of one log are \
+      separated by commas.
       """)
   var upstream: String?
+
+  @OptionGroup var siblings: Siblings
 
   @Option(
     help: "What a published commit survives: 'process' the end of the hub, 'disk' also a power loss, 'memory' neither.")
@@ -90,6 +94,13 @@ struct Serve: ParsableCommand {
     }
     if insecure, keysChoice.directory != nil { throw ValidationError("--insecure ignores --keys. Omit one") }
     if storeChoice.store == "" { throw ValidationError("--store needs a file or 'memory'") }
+    if storeChoice.etcd == nil, !etcdChoice.isEmpty {
+      throw ValidationError("--etcd-… options need --store etcd://HOST:PORT,…/PREFIX")
+    }
+    if let address = storeChoice.etcd, durability != nil || noRecovery {
+      throw ValidationError(
+        "--store \(address): omit --durability and --no-recovery; etcd keeps the log, and 'bindhub status' tells how")
+    }
     if let durability, durability == .memory, let store = storeChoice.store, store != "memory" {
       throw ValidationError("--durability memory cannot be combined with --store \(store). Omit one")
     }
@@ -112,6 +123,7 @@ struct Serve: ParsableCommand {
       fail("\(error)", 64)
     }
     configuration.keys = keysDirectory(for: configuration.listen)
+    configuration.otherHubs = siblings.addresses(besides: configuration.listen)
     let log = logger
     if let upstream {
       do throws(PeerError) {
@@ -119,6 +131,8 @@ struct Serve: ParsableCommand {
       } catch {
         fail("\(error)", 64)
       }
+    } else if let address = storeChoice.etcd {
+      configuration.store = etcdChoice.store(at: address)
     } else if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)

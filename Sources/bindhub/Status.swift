@@ -46,8 +46,25 @@ struct Status: ParsableCommand {
     return "  user \(PrintedText.escaped(user.plain))" + (roles.isEmpty ? "" : " (\(roles.joined(separator: ", ")))")
   }
 
+  private static func plain(_ json: JSON, _ name: String) -> String { PrintedText.escaped(json[name]?.plain ?? "?") }
+
+  private static func storeLines(_ store: JSON) -> [String] {
+    guard let shared = store["shared"] else {
+      let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
+      return [
+        store["path"] == .null
+          ? "store memory: the models are lost when the hub ends"
+          : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)"
+      ]
+    }
+    let state = plain(shared, "connected") == "true" ? "live" : "waiting(upstream)"
+    let bytes = "bytes \(plain(store, "bytes")) of \(plain(shared, "quotaBytes"))"
+    return [
+      "store \(plain(store, "path"))  \(state)  \(bytes)  room \(plain(shared, "room"))  lag \(plain(shared, "lag"))"
+    ] + ["gradeReason", "roomReason"].map { plain(shared, $0) }.filter { !$0.isEmpty }.map { "  \($0)" }
+  }
+
   private static func words(_ report: JSON) -> String {
-    func plain(_ json: JSON, _ name: String) -> String { PrintedText.escaped(json[name]?.plain ?? "?") }
     func text(_ name: String) -> String { plain(report, name) }
     var lines = [
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
@@ -67,14 +84,10 @@ struct Status: ParsableCommand {
     if let next = report["keys"]?["next"], let moment = report["keys"]?["nextFrom"]?.int64 {
       lines.append("key  changes to \(PrintedText.escaped(next.plain)) at \(date(moment))")
     }
-    if let store = report["store"] {
-      let isFull = plain(store, "isFull") == "true" ? "  FULL: writes wait until the disk has free space" : ""
-      lines.append(
-        report["upstream"] != nil
-          ? "store none: the upstream hub keeps the models"
-          : store["path"] == .null
-            ? "store memory: the models are lost when the hub ends"
-            : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)")
+    if report["upstream"] != nil {
+      lines.append("store none: the upstream hub keeps the models")
+    } else if let store = report["store"] {
+      lines += storeLines(store)
     }
     if case .array(let sessions)? = report["sessions"] {
       lines.append("sessions \(sessions.count)")

@@ -10,16 +10,23 @@ struct StoreChoice: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "File to store the models in, or 'memory' to lose them when the hub ends.",
+      """
+      File to store the models in, 'memory' to lose them when the hub ends, or etcd://HOST:PORT,…/PREFIX (etcds:// \
+      with TLS) for a log that several hubs share.
+      """,
       discussion: "Default: a file of this user, which 'bindhub status' shows."))
   var store: String?
 
-  /// The path of the store; nil: memory. By default the address determines it: for this user's default hub a file
-  /// in the user's data directory, for any other `ipc://` a file beside its socket, for `tcp://` a file named after
-  /// its port. With port 0 the hub could not find its store again, so it uses memory.
+  /// The address of a log in etcd; nil: another store is chosen.
+  var etcd: String? { EtcdChoice.isAddress(store) ? store : nil }
+
+  /// The path of the store; nil: memory, or a log in etcd. By default the address determines it: for this user's
+  /// default hub a file in the user's data directory, for any other `ipc://` a file beside its socket, for `tcp://` a
+  /// file named after its port. With port 0 the hub could not find its store again, so it uses memory.
   func path(for address: HubAddress?) -> String? {
     switch store {
     case "memory": nil
+    case let address? where EtcdChoice.isAddress(address): nil
     case let named?: absolutePath(named)
     case nil: StoreChoice.defaultPath(for: address ?? .userDefault)
     }

@@ -5,12 +5,12 @@ import BindingTerminal
 /// The options of every verb.
 struct CommonOptions: ParsableArguments {
   @Option(
-    name: .long,
+    name: .customLong("hub"),
     help: """
-      The hub: the name of one that was joined, or its address ipc://PATH or tcp://HOST:PORT. Addresses separated by \
-      commas are tried in order.
+      The hub: the name of one that was joined, or its address ipc://PATH or tcp://HOST:PORT. Several hubs of one log, \
+      separated by commas or each with --hub, are tried at random.
       """)
-  var hub: String?
+  var hubs: [String] = []
 
   @Flag(name: .long, help: "Print JSON, one object per line.")
   var json = false
@@ -39,6 +39,9 @@ struct CommonOptions: ParsableArguments {
   func validate() throws {
     if keep != nil, outbox != nil { throw ValidationError("--keep does all that --outbox does. Omit --outbox") }
   }
+
+  /// The hubs as named, separated by commas; nil: none is.
+  var hub: String? { hubs.isEmpty ? nil : hubs.joined(separator: ",") }
 
   /// The time limit for the hub and its answers.
   var timeout: TimeSpan { limit ?? TimeSpan(seconds: 5) }
@@ -107,7 +110,7 @@ struct CommonOptions: ParsableArguments {
     }
   }
 
-  /// The hub addresses to try, in order.
+  /// The hub addresses to try.
   func addresses() throws(Failure) -> [HubAddress] {
     do throws(PeerError) { return try location.addresses() } catch { throw Failure(error) }
   }

@@ -31,7 +31,7 @@ struct Get: AsyncParsableCommand {
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)
     if peer.status.waitsForUpstream {
-      Terminal.complain("waiting(upstream): this hub is an edge and does not reach its upstream hub; values may be old")
+      Terminal.complain("waiting(upstream): this hub does not reach the hub or the log behind it; values may be old")
     }
     var missing = false
     for prefix in asked
@@ -221,7 +221,7 @@ struct ModelReader {
     if let refusal = model.status.refusal { return Failure(refusal) }
     guard peer.status.waitsForUpstream else { return .late(what, timeout: timeout) }
     return Failure(
-      .timedOut, "waiting(upstream): this hub is an edge and does not reach its upstream hub, which has \(what).")
+      .timedOut, "waiting(upstream): this hub does not reach the hub or the log behind it, which has \(what).")
   }
 }
 

@@ -119,7 +119,10 @@ struct Ping: AsyncParsableCommand {
       let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1_000
       if common.json {
         Terminal.print(
-          .object([.init("number", .integer(Int64(number))), .init("milliseconds", .number(milliseconds))]))
+          .object([
+            .init("number", .integer(Int64(number))), .init("milliseconds", .number(milliseconds)),
+            .init("hub", peer.status.hub.map { .string($0) } ?? .null),
+          ]))
       } else {
         Terminal.print("\(peer.status.hub ?? "hub")  \(milliseconds.formatted(places: 3)) ms")
       }

@@ -9,7 +9,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private var left: Int?
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
-  private var isDown = false
+  /// Whether no hub serves, which served last, and why one refuses this peer, as told.
+  private var link = (isDown: false, hub: String?.none, refusal: String?.none)
   /// The followed models, whose descriptions say what is secret.
   private var models: [String: SharedModel] = [:]
   /// Models whose initial values have been printed.
@@ -25,8 +26,6 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private var expiredFields: Swift.Set<String> = []
   /// Updates of models whose past is printed first.
   private var held: [String: [(update: ModelUpdate, missed: UInt64)]] = [:]
-  /// Why the hub does not let this peer in, as told.
-  private var linkRefusal: String?
 
   init(json: Bool, count: Int?, pace: Pace<ModelChange>? = nil, end: @escaping @Sendable () -> Void) {
     self.json = json
@@ -83,16 +82,17 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     if case .stopped = status.phase { return }
     lock.lock()
     defer { lock.unlock() }
-    if status.isLive, isDown {
-      isDown = false
-      linkRefusal = nil
-      Terminal.complain("! the hub is back")
-    } else if !status.isLive, !isDown, status.epoch != nil {
-      isDown = true
+    if status.isLive, link.isDown {
+      (link.isDown, link.refusal) = (false, nil)
+      let isOther = link.hub != nil && status.hub != link.hub
+      Terminal.complain(isOther ? "! another hub serves now: \(status.hub ?? "")" : "! the hub is back")
+    } else if !status.isLive, !link.isDown, status.epoch != nil {
+      link.isDown = true
       Terminal.complain("! the hub does not answer; waiting")
     }
-    if isDown, let refusal = status.refusal, refusal != linkRefusal {
-      linkRefusal = refusal
+    if status.isLive { link.hub = status.hub }
+    if link.isDown, let refusal = status.refusal, refusal != link.refusal {
+      link.refusal = refusal
       Terminal.complain("! refused: \(refusal). Waiting")
     }
   }

@@ -1,6 +1,7 @@
 #if Etcd
   import BindingHub
   import BindingProtocol
+  import EtcdServer
   import Foundation
   import NIOCore
   import NIOPosix
@@ -41,7 +42,7 @@
       let proxy = try FaultProxy(to: server.nodes[0].clientPort)
       var options = EtcdOptions()
       options.appendTimeout = .seconds(faults == .silent ? 2 : 20)
-      options.callTimeout = .milliseconds(faults == .lost || faults == .mixed ? 700 : 1_500)
+      options.callTimeout = .milliseconds(faults == .lost || faults == .mixed ? 700 : 1_000)
       let address = EtcdAddress(endpoints: [EtcdEndpoint(host: "127.0.0.1", port: proxy.port)], prefix: prefix)
       let store = try EtcdStore(address, options)
       let client = SharedStoreClient(store) { usleep(2_000) }

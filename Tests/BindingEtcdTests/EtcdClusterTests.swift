@@ -1,6 +1,7 @@
 #if Etcd
   import BindingHub
   import BindingProtocol
+  import EtcdServer
   import Foundation
   import StoreContract
   import Testing

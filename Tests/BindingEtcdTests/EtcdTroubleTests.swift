@@ -1,6 +1,7 @@
 #if Etcd
   import BindingHub
   import BindingProtocol
+  import EtcdServer
   import Foundation
   import StoreContract
   import Testing
@@ -47,6 +48,32 @@
       #expect(text.contains("has format 2, and this build reads format 1: update it"), "\(text)")
       try server.put(EtcdKeys("b").log, [1, 0, 0])
       #expect(failure { _ = try open(server) }.contains("the log's identity in etcd cannot be read"))
+    }
+
+    @Test("no hub opens a log whose restore was interrupted; the next restore begins again")
+    func interrupted() throws {
+      let server = try EtcdServer()
+      let address = try EtcdAddress("etcd://\(server.addresses)/b")
+      var writer = ModelWriter("lamp", 1)
+      func restore(_ epoch: Epoch = 7 << 32 | 1, _ body: (EtcdStore) throws(StoreError) -> Void) throws {
+        try EtcdStore.restore(logID: 77, epoch: epoch, to: address, EtcdOptions(), body)
+      }
+      #expect(
+        failure {
+          try restore { store throws(StoreError) in
+            let client = SharedStoreClient(store) { usleep(2_000) }
+            do { try writer.write("1", client) } catch { throw StoreError("\(error)") }
+            throw StoreError("the power fails")
+          }
+        } == "the power fails")
+      #expect(failure { _ = try open(server) }.contains("a log is being restored to etcd://"))
+      #expect(failure { try restore(8 << 32 | 1) { _ in } }.contains("has a log already, 4d"))
+      try restore(7 << 32 | 2) { _ in }
+      let (store, client) = try open(server)
+      defer { store.close() }
+      #expect(store.logID == 77 && store.epoch == 7 << 32 | 1)
+      #expect(try client.load("lamp").stored == nil && client.list("", page: 10).isEmpty)
+      #expect(failure { try restore { _ in } }.contains("has a log already"))
     }
 
     @Test("another log, or none, is there while a hub runs")

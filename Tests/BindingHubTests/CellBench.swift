@@ -72,7 +72,7 @@ struct CellBench {
       handle.append(members[hub].appends, batches)
     }
     for model in output.reload { handle.load(model) }
-    if let after = output.listAfter { handle.list(prefix: "", after: after, limit: 2) }
+    if let next = output.list { handle.list(prefix: next.prefix, after: next.after, limit: 2) }
     if let number = output.sync { handle.sync(number) }
     if let failure = output.failure { Issue.record("\(failure)") }
     return Received(output)
@@ -115,8 +115,9 @@ struct CellBench {
 
   /// A hello, and its answer once the log has told whether it knows the peer.
   @discardableResult
-  mutating func hello(_ hub: Int, _ peer: Speaker) -> Received {
-    let hello = Hello(identity: peer.identity, leaseMilliseconds: 60_000, capabilities: [Capability.users])
+  mutating func hello(_ hub: Int, _ peer: Speaker, isResuming: Bool = false) -> Received {
+    let hello = Hello(
+      identity: peer.identity, isResuming: isResuming, leaseMilliseconds: 60_000, capabilities: [Capability.users])
     let received = send(hub, peer, .hello(hello)) + step()[hub]
     return received
       + subscribe(hub, peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
@@ -128,8 +129,10 @@ struct CellBench {
     send(hub, peer, .join([join])) + subscribe(hub, peer, Topics.bytes(topic(hub)))
   }
 
-  /// The topic of `lamp` at a hub.
-  func topic(_ hub: Int) -> Topic { members[hub].machine.topic(of: "lamp") ?? HubBench.lamp }
+  /// The topic of a model at a hub.
+  func topic(_ hub: Int, of model: String = "lamp") -> Topic {
+    members[hub].machine.topic(of: model) ?? HubBench.lamp
+  }
 
   @discardableResult
   mutating func live(_ hub: Int, _ peer: Speaker) -> Received { hello(hub, peer) + join(hub, peer) + step()[hub] }
@@ -142,6 +145,17 @@ struct CellBench {
     let topic = topic(hub)
     let received = send(hub, peer, .propose([.of(number, [.set(field, value)], topic: topic)]))
     return (received + step()[hub]).outcomes(peer, topic: topic)
+  }
+
+  /// Folds a model as it is now, so that its records are gone.
+  mutating func fold(_ model: String) throws {
+    let (head, stored) = log.load(model)
+    guard let fold = try stored.flatMap({ try SharedFold(compacting: $0, head: head) }) else {
+      Issue.record("\(model) has nothing to fold")
+      return
+    }
+    handle(0).fold(fold)
+    step()
   }
 
   /// The peer has seen its outcomes up to this number.

@@ -53,6 +53,26 @@ import Testing
     #expect(bench.ids() == expected)
   }
 
+  @Test("an element that moves is written also where its neighbours' new ranks leave it the same one")
+  mutating func sameRank() throws {
+    var bench = ListBench(gap: 1)
+    let ids = ["a", "b", "c", "d", "e"]
+    bench.write(ids.map { .insert($0) })
+    var numbers = Numbers(state: 7)
+    var kept = 0
+    for _ in 0..<300 {
+      let id = try #require(ids.randomElement(using: &numbers))
+      let anchor = try #require(ids.randomElement(using: &numbers))
+      guard id != anchor else { continue }
+      let before = bench.hub.read().values["cues@\(id)"]
+      guard case .committed(_, let version) = bench.write(.move(id, after: anchor)) else { continue }
+      let now = bench.hub.read()
+      #expect(now.fields["cues@\(id)"]?.version == version)
+      if now.values["cues@\(id)"] == before { kept += 1 }
+    }
+    #expect(kept > 0, "some moves change the neighbours' ranks alone")
+  }
+
   @Test("a used-up gap changes the ranks of at most 500 neighbours, written in the same commit")
   mutating func neighbours() {
     var bench = ListBench(gap: 1 << 24)

@@ -19,18 +19,6 @@ struct SharedHubTests {
     #expect(cell.counters(1).followedBatches == 1)
   }
 
-  @Test("a model named for the first time is loaded before its join is answered, never told as empty")
-  func loaded() {
-    var cell = CellBench()
-    cell.live(0, .ann)
-    cell.hello(1, .ben)
-    cell.handle(1).setTailHeld(true)
-    cell.write(0, .ann, 1, "level", "1")
-    let early = cell.join(1, .ben)
-    #expect(early.joined(.ben).isEmpty)
-    #expect(cell.step()[1].joined(.ben).map(\.version) == [1])
-  }
-
   @Test("proposals that another hub was before are decided again here, and their peers hear nothing of it")
   func decidedAgain() {
     var cell = CellBench()
@@ -77,82 +65,81 @@ struct SharedHubTests {
     #expect(cell.head(0)?.digest == cell.head(1)?.digest && cell.head(1)?.version == 2)
   }
 
-  @Test("a peer that goes on at another hub is known there, and a repeated number gets its outcome")
-  func movedPeer() {
+  @Test("a hub cut from the log welcomes new peers and tells them so, and sends those that may have written away")
+  func cutHub() {
     var cell = CellBench()
     cell.live(0, .ann)
+    cell.live(1, .ben)
+    cell.handle(1).setCut(true)
+    cell.step()
+    let again = Speaker.ann.again(9)
+    #expect(cell.hello(1, again, isResuming: true).errors(again).map(\.code) == [.closing])
+    #expect(cell.hello(1, Speaker.ben.again(10)).welcome(Speaker.ben.again(10)) != nil)
+    cell.handle(1).setCut(false)
+    cell.step(30)
+    #expect(cell.hello(1, again, isResuming: true).welcome(again) != nil)
+  }
+
+  @Test("a peer that has seen more of its numbers decided elsewhere is answered once the model is loaded")
+  func aheadByNumbers() {
+    var cell = CellBench()
+    // Whose join keeps the model there.
+    cell.live(1, .ben)
+    cell.live(1, .ann)
+    cell.live(0, Speaker.ann.again(8))
+    cell.handle(1).setCut(true)
+    cell.write(0, Speaker.ann.again(8), 1, "level", "1")
+    // What makes no version tells by its number alone that there is more.
+    let condition = WireCondition.unchanged("level", since: 0)
+    let late = PeerMessage.propose(
+      [.of(2, [.set("level", "2")], conditions: [condition], topic: cell.topic(0))])
+    #expect((cell.send(0, Speaker.ann.again(8), late) + cell.step()[0]).outcomes(.ann.again(8))[2]?.conflict != nil)
+    let again = Speaker.ann.again(9)
+    cell.hello(1, again)
+    let join = Join(request: 1, model: "lamp", unacknowledged: 3)
+    var received = cell.join(1, again, join)
+    #expect(received.joined(again).isEmpty)
+    cell.handle(1).setCut(false)
+    received = received + cell.step()[1]
+    #expect(received.joined(again).map(\.lastDecided) == [2])
+    #expect(received.joined(again).map(\.version) == [1])
+    let counters = cell.counters(1)
+    #expect(counters.joinsAhead == 1)
+    #expect(counters.raisedMarks == 0)
+    #expect(counters.movedBatches == 0)
+  }
+
+  @Test("a join that is ahead is not answered from a load that began before it")
+  func aheadOfLoad() {
+    var cell = CellBench()
+    cell.live(0, .ann)
+    cell.hello(1, .ben)
+    cell.hello(1, .cat)
     cell.handle(1).setTailHeld(true)
     cell.write(0, .ann, 1, "level", "1")
-    let again = Speaker.ann.again(9)
-    let welcome = cell.hello(1, again).welcome(again)
-    #expect(welcome?.knewIdentity == true)
-    let answer = cell.join(1, again, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1))
-    let received = answer + cell.step()[1]
-    #expect(received.joined(again).map(\.lastDecided) == [1])
-    #expect(cell.write(1, again, 1, "level", "1")[1] == .committed(1))
-    #expect(cell.write(1, again, 2, "level", "2")[2] == .committed(2))
+    var received = cell.join(1, .ben)
+    received = received + cell.join(1, .cat, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1))
+    // The first load's answer is older than the second join.
+    received = received + cell.act(1) { $0.receive(.loaded(SharedHead("lamp"), .success(nil)), time: $1, into: &$2) }
+    #expect(received.joined(.ben).isEmpty && received.joined(.cat).isEmpty)
+    received = received + cell.step(24)[1]
+    #expect(received.joined(.ben).map(\.version) == [1] && received.joined(.cat).map(\.version) == [1])
   }
 
-  @Test("a writer that leaves is forgotten by every hub, by a record; one that is confirmed is told so")
-  func forgotten() {
+  @Test("a hub that shares its log refuses an owner, whom the other hubs could not ask")
+  func owner() {
     var cell = CellBench()
     cell.live(0, .ann)
-    cell.live(1, .ben)
-    cell.write(0, .ann, 1, "level", "1")
-    #expect(cell.lastStored(1, .ann) == 1)
-    cell.confirm(0, .ann, 1)
-    cell.send(0, .ann, .leave(Leave()))
-    cell.step()
-    #expect(cell.lastStored(0, .ann) == nil && cell.lastStored(1, .ann) == nil)
-  }
-
-  @Test("a record that would forget a writer of this hub raises its number again")
-  func recalled() {
-    var cell = CellBench { $0.identityMilliseconds = 1_000 }
-    cell.live(0, .ann)
-    cell.live(1, .ben)
-    cell.write(0, .ann, 1, "level", "1")
-    // The other hub has not heard of it for long, and the beat at which writers are forgotten comes once an hour.
-    for _ in 0..<3_600 {
-      cell.now += 1_000
-      cell.send(0, .ann, .alive(Alive(heartbeat: 0)))
-      cell.send(1, .ben, .alive(Alive(heartbeat: 0)))
-      cell.act(1) { $0.tick(time: $1, into: &$2) }
+    let name = Names.ephemeral("lamp")
+    let asked = cell.send(0, .ann, .join([Join(request: 2, model: name)]))
+    let subscribed = cell.subscribe(0, .ann, Topics.bytes(cell.topic(0, of: name)))
+    guard let topic = (asked + subscribed + cell.step()[0]).joined(.ann).last?.topic else {
+      Issue.record("the ephemeral model was not joined")
+      return
     }
-    cell.step(40)
-    #expect(cell.lastStored(0, .ann) == 1 && cell.lastStored(1, .ann) == 1)
-    #expect(cell.write(0, .ann, 2, "level", "2")[2] == .committed(2))
-  }
-
-  @Test("what a hub loads of many foreign writers is bounded, however few outcomes they confirm")
-  func bounded() throws {
-    var record = WriterRecord(origin: Speaker.ann.origin)
-    for number in 1...100_000 as ClosedRange<ProposalNumber> {
-      // Interleaved with others, so that no two are one run.
-      record.rememberCommit(number, Version(number) * 2)
-      record.raise(to: number)
-    }
-    #expect(record.unconfirmedCount <= 2 * Int(ModelCompactor.outcomesKept))
-    #expect(record.outcome(of: 100_000) == .committed(200_000))
-  }
-
-  @Test("a model removed by one hub and made again goes on after its last version at all")
-  func removed() {
-    var cell = CellBench()
-    cell.live(0, .ann)
-    cell.write(0, .ann, 1, "level", "1")
-    #expect(cell.head(1)?.version == 1)
-    cell.send(0, .ann, .propose([.of(2, [.delete("level")], confirmed: 1)]))
-    cell.step()
-    cell.confirm(0, .ann, 2)
-    cell.send(0, .ann, .leave(Leave()))
-    cell.step(40)
-    #expect(cell.counters(0).removedModels == 1)
-    #expect(cell.head(0) == nil && cell.head(1) == nil)
-    cell.live(1, .ben)
-    #expect(cell.write(1, .ben, 1, "level", "3")[1] == .committed(3))
-    cell.live(0, .cat)
-    #expect(cell.head(0)?.version == 3 && cell.head(0)?.digest == cell.head(1)?.digest)
+    let claim = PeerMessage.propose([.of(1, [.set(Names.owner, "\"ann\"")], topic: topic)])
+    let answer = cell.send(0, .ann, claim) + cell.step()[0]
+    #expect(answer.outcomes(.ann, topic: topic)[1]?.refusal == .notPermitted)
   }
 
   @Test("a clock that is a day ahead leaves no later commit before its own")
@@ -167,27 +154,13 @@ struct SharedHubTests {
     #expect(times.allSatisfy { $0 >= 86_400_000 } && times.count == 1)
   }
 
-  @Test("a hub that starts names all models below a prefix, none before it has them all")
-  func prefix() {
-    var cell = CellBench()
-    cell.live(0, .ann)
-    cell.write(0, .ann, 1, "level", "1")
-    cell.open()
-    let hello = Hello(identity: Speaker.ben.identity, leaseMilliseconds: 60_000, capabilities: [])
-    cell.send(2, .ben, .hello(hello))
-    var received = cell.step()[2]
-    received = received + cell.send(2, .ben, .join([Join(request: 1, prefix: "")]))
-    received = received + cell.step(40)[2]
-    #expect(received.announces(.ben).flatMap(\.models).map(\.model) == ["lamp"])
-    #expect(received.announces(.ben).last?.isComplete == true)
-  }
-
   @Test("a proposal that makes more bytes than the store takes is refused, and those beside it are not")
   func tooLarge() {
     var cell = CellBench {
       ($0.limits.maxProposalBytes, $0.limits.maxValueBytes, $0.limits.maxFrameBytes) = (1_500_000, 1_200_000, 2_000_000)
     }
     cell.live(0, .ann)
+    cell.live(1, .ben)
     #expect(cell.write(0, .ann, 1, "a", "1")[1] == .committed(1))
     #expect(cell.write(0, .ann, 2, "b", text(ofBytes: 1_100_000))[2]?.refusal == .proposalTooLarge)
     #expect(cell.write(0, .ann, 3, "c", "1")[3] == .committed(2))

@@ -42,6 +42,22 @@ struct KnownHubKeysTests {
     #expect(try learn(first, second, nil) == [second])
   }
 
+  @Test("where the other hubs are stays with what is known, also what told of them, through a change of the key")
+  func others() throws {
+    func others() throws -> [HubAddress] { try KnownHub(named: "shop", in: directory.path).others }
+    let (near, far) = (HubAddress(tcp: "10.0.0.2", port: 7877), HubAddress(tcp: "10.0.0.3", port: 7877))
+    #expect(try others().isEmpty)
+    let local = try HubAddress("ipc:///run/hub.sock")
+    try KnownHub.learn([local, near, far], at: address, of: "shop", in: directory.path)
+    #expect(try others() == [near, far])
+    #expect(try learn(first, first, second) == [first, second])
+    #expect(try others() == [near, far])
+    // The near one names the first alone.
+    try KnownHub.learn([address], at: near, of: "shop", in: directory.path)
+    #expect(try others() == [near])
+    #expect(try KnownHub(named: "shop", in: directory.path).addresses == [address])
+  }
+
   @Test("a cancelled change leaves the present key alone")
   func cancelled() throws {
     #expect(try learn(first, first, second) == [first, second])

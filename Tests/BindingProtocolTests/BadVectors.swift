@@ -236,6 +236,11 @@ enum BadVectors {
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
         "an @ in a model id"),
       toPeer("outcome-retry-later-code", patched(good("outcomes-retry-later"), 36, 6), "codes are 1 to 5"),
+      toPeer("hubs-port", replaced(good("hubs"), "7877", Array("0000".utf8)), "no peer can connect to port 0"),
+      toPeer(
+        "hubs-many", patched(good("hubs-none"), 17, 33) + (0..<33).flatMap { _ in [9] + Array("ipc:///a/".utf8) },
+        "33 addresses; at most 32 are allowed"),
+      toHub("drain-anyway", patched(good("drain"), 17, 2), "a flag is 0 or 1"),
       toPeer("upstream-reached", patched(good("upstream"), 17, 2), "a flag is 0 or 1"),
     ]
   }

@@ -16,7 +16,7 @@ enum GoodVectors {
   static func json(_ text: String) -> FieldValue { FieldValue(bytes: Array(text.utf8)) }
 
   static func up(_ message: PeerMessage) -> Vector {
-    let hasStart = ![.hello, .status, .verify].contains(message.kind)
+    let hasStart = ![.hello, .status, .verify, .drain].contains(message.kind)
     return .toHub(message, session: session, start: hasStart ? start : 0)
   }
 
@@ -139,6 +139,16 @@ enum GoodVectors {
               delete: [])))
       ),
       ("upstream", down(.upstream(UpstreamState(session: session, isReached: false)))),
+      (
+        "hubs",
+        down(
+          .hubs(
+            OtherHubs(
+              session: session,
+              addresses: [HubAddress(tcp: "10.0.0.6", port: 7_877), HubAddress(tcp: "[fe80::1]", port: 65_535)])))
+      ),
+      ("hubs-none", down(.hubs(OtherHubs(session: session, addresses: [])))),
+      ("drain", up(.drain(DrainRequest(withinMilliseconds: 30_000, isAnyway: true)))),
       ("keys", down(.keys(AnnouncedKeys(session: session, present: Array(1...32))))),
       (
         "keys-next",

@@ -71,6 +71,7 @@ enum Vector: Equatable {
     case .awaitApplied(let content): content.content
     case .report(let entries): ["models": .array(entries.map { $0.content })]
     case .verify(let content): content.content
+    case .drain(let content): content.content
     case .history(let content): content.content
     case .askHeads, .status: .object([])
     }
@@ -92,6 +93,7 @@ enum Vector: Equatable {
     case .rights(let content): content.content
     case .keys(let content): content.content
     case .upstream(let content): content.content
+    case .hubs(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -151,6 +153,7 @@ enum Vector: Equatable {
       problems += list.problems
       return .report(entries)
     case .verify: return .verify(.read(body, problems: &problems))
+    case .drain: return .drain(.read(body, problems: &problems))
     case .history: return .history(.read(body, problems: &problems))
     }
   }
@@ -171,6 +174,7 @@ enum Vector: Equatable {
     case .rights: .rights(.read(body, problems: &problems))
     case .keys: .keys(.read(body, problems: &problems))
     case .upstream: .upstream(.read(body, problems: &problems))
+    case .hubs: .hubs(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

@@ -14,8 +14,7 @@ SHEET = "/pages/kept.html"
 # Without a hub a page opens its sockets in vain; its files can still be loaded.
 HUBLESS = """if (localStorage.hubless) window.WebSocket = class {
     constructor() { setTimeout(() => this.onclose?.({ code: 1006, reason: '' })) }
-    send() {}
-    close() {}
+    send() {} close() {}
 }"""
 STORED = """async () => {
     const opening = indexedDB.open('bindbus', 1)
@@ -95,13 +94,16 @@ def test_a_page_that_returns_gets_a_delta_while_the_gateway_follows_its_model(st
     stand.set("lamp.name=desk", "lamp.count=1")
     other = stand.tab(SHEET).live()                      # For which the gateway follows the model all the time.
     tab = open_sheet(stand)
-    keeps(tab, "lamp", 1)
-    tab.page.goto("about:blank")
-    stand.set("lamp.count=2")
-    other.shows("lamp", "count", 2)
-    tab.page.goto(stand.origin + SHEET)
-    tab.live()
-    shows(tab, name="desk", count=2)
+    for count in range(1, 6):                # on a busy machine the hub may come before what is kept is read
+        keeps(tab, "lamp", count)
+        tab.page.goto("about:blank")
+        stand.set(f"lamp.count={count + 1}")
+        other.shows("lamp", "count", count + 1)
+        tab.page.goto(stand.origin + SHEET)
+        tab.live()
+        shows(tab, name="desk", count=count + 1)
+        if joins(tab)["version"]:
+            break
     answers = tab.eval("() => ear.received.filter((one) => one.kind === 'catchup' && one.model === 'lamp')")
     same([(one["form"], [field[0] for field in one["fields"]]) for one in answers], [("delta", ["count"])])
 
@@ -131,10 +133,8 @@ def test_pending_writes_lie_over_the_kept_values_once(stand: Stand) -> None:
                   "() => document.querySelector('[data-light]').textContent.includes('4 unconfirmed')")
     stand.set("lamp.note=ONE two", "lamp.sum=20", "lamp.level=1")
     reload(tab, without_hub=False)
-    stand.committed("lamp", "count", 6)
-    stand.committed("lamp", "note", "ONE two three")
-    stand.committed("lamp", "sum", 22)
-    stand.committed("lamp", "name", "typed offline")
+    for field, value in {**expected, "note": "ONE two three", "sum": 22}.items():
+        stand.committed("lamp", field, value)
     version = stand.get("lamp")["version"]
     keeps(tab, "lamp", version)
     keeps(reload(tab, without_hub=False), "lamp", version)
@@ -263,7 +263,7 @@ def test_values_of_another_log_are_replaced_and_its_writes_stay(stand: Stand) ->
     stand.hub.process.kill()
     stand.hub.process.wait()
     stand.serve(PAGES, "--web", stand.origin.removeprefix("http://"), "--store", f"{stand.folder}/two.db")
-    tab.context.request.get(stand.entry()["url"])
+    tab.context.request.get(stand.entry()["url"], max_redirects=0)
     stand.set("lamp.count=2")
     reload(tab, without_hub=False)
     shows(tab, count=2)

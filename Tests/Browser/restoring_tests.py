@@ -102,7 +102,7 @@ def test_after_a_new_epoch_a_step_counts_where_its_value_is_as_it_left_it(stand:
     stand.hub.process.kill()
     stand.hub.process.wait()
     stand.serve(PAGES, "--web", where)
-    tab.context.request.get(stand.entry()["url"])
+    tab.context.request.get(stand.entry()["url"], max_redirects=0)
     stand.set("lamp.name=mine")
     tab.eval(HEAL)
     tab.until("the new epoch", "() => bind.model('lamp').state === 'current'")

@@ -288,5 +288,7 @@ def test_edits_of_rows_survive_a_reload(stand: Stand) -> None:
     committed(stand, "Dawn", "Windy", "Fog", "Rain")
     rows(tab, "Dawn", "Windy", "Fog", "Rain")
     tab.until("the draft", "() => document.querySelectorAll('#rows input[type=number]')[0].value === '60'")
-    same(tab.eval("() => [...document.querySelectorAll('#rows [data-state=refused]')]"
-                  ".map((one) => one.closest('li').dataset.row)"), ["9"])
+    tab.until("the draft is refused in its row", """() =>
+        [...document.querySelectorAll('#rows [data-state=refused]')]
+            .map((one) => one.closest('li').dataset.row).join() === '9'
+    """)

@@ -73,7 +73,7 @@ class Tab:
         if path == "/":
             self.page.goto(stand.entry()["url"])
         elif path:
-            self.context.request.get(stand.entry()["url"])  # for its cookie
+            self.context.request.get(stand.entry()["url"], max_redirects=0)  # for its cookie
             self.page.goto(stand.origin + path)
 
     def _collect_complaint(self, message: Any) -> None:

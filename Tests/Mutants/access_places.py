@@ -166,7 +166,7 @@ if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, 
         "return users[connection]?.rights ?? (Mutant.isOn(.anyConnectionMay) ? .all : .none)",
     ),
     Place(
-        _CORE + "HubMachine.swift", "func isAdmin", "before",
+        _CORE + "Access/HubMembers.swift", "func isAdmin", "before",
         "let user = hub.access.rights(in: header.session, on: connection)",
         "if Mutant.isOn(.adminUnchecked) { return true }",
     ),

@@ -91,8 +91,12 @@ batch.pending.commits.beginCommit(
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "let wasKnown = known?.hasReceivedWelcome ?? false",
-        "let wasKnown = known?.hasReceivedWelcome ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
+        "knewIdentity: edge == nil ?",
+        """
+knewIdentity: edge == nil
+  ? known?.hasReceivedWelcome == true || hub.hasNumbers(of: tag) || known != nil && Mutant.isOn(.forgottenOnce)
+  : upstreamKnew ?? false,
+""",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func refusal", "instead of",

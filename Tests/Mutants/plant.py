@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from access_places import PLACES as ACCESS_PLACES  # noqa: E402
+from cell_places import PLACES as CELL_PLACES  # noqa: E402
 from edge_places import PLACES as EDGE_PLACES  # noqa: E402
 from hub_places import PLACES as HUB_PLACES  # noqa: E402
 from list_places import PLACES as LIST_PLACES  # noqa: E402
@@ -105,7 +106,7 @@ def enum_text() -> str:
 
 def mutated() -> dict[str, str]:
     """All files of the copy that contain a mutant, with their texts."""
-    places = [*HUB_PLACES, *EDGE_PLACES, *LIST_PLACES, *ACCESS_PLACES, *PAST_PLACES, *PEER_PLACES]
+    places = [*HUB_PLACES, *CELL_PLACES, *EDGE_PLACES, *LIST_PLACES, *ACCESS_PLACES, *PAST_PLACES, *PEER_PLACES]
     named = {name for place in places for name in re.findall(r"Mutant\.isOn\(\.(\w+)\)", place.put)}
     # Code of the simulation that only mutants need is under the compiler's condition.
     simulated = (ROOT / "Tests/Simulation").rglob("*.swift")

@@ -1,11 +1,6 @@
 import BindbusTesting
-import BindingPeer
 import Foundation
 import Testing
-
-private struct Counter: Model {
-  @Field(policy: .add) var count = 0
-}
 
 @Suite("An edge between real processes", .serialized)
 struct EdgeTests {
@@ -97,57 +92,30 @@ struct EdgeTests {
   func exactlyOnce() async throws {
     var hub = try bench.startHub()
     var near = try startEdge()
-    let acknowledged = Acknowledged()
-    let edge = edge
-    let writing = Task {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for number in 0..<4 {
-          group.addTask { try await Self.count("writer-\(number)", at: edge, acknowledged) }
-        }
-        try await group.waitForAll()
-      }
-    }
-    func goesOn() async throws {
-      let before = acknowledged.count
-      #expect(await eventually(timeout: .seconds(30)) { acknowledged.count > before + 50 })
-    }
-    try await goesOn()
+    let writers = CountingWriters(at: Array(repeating: edge, count: 4))
+    func goesOn() async { #expect(await writers.goOn(by: 50)) }
+    await goesOn()
     near.send(SIGKILL)
     _ = near.end()
     near = try startEdge()
-    try await goesOn()
+    await goesOn()
     hub.send(SIGKILL)
     _ = hub.end()
     hub = try bench.startHub()
-    try await goesOn()
+    await goesOn()
     near.send(SIGSTOP)
     // The stop is the fault itself: longer than silence is borne.
     sleep(5)
     near.send(SIGCONT)
-    try await goesOn()
+    await goesOn()
     hub.send(SIGSTOP)
     sleep(5)
     hub.send(SIGCONT)
-    try await goesOn()
-    acknowledged.stop()
-    try await writing.value
-    #expect(try bench.run("get", "counter.count", "--raw").output == "\(acknowledged.count)")
-    #expect(try run("get", "counter.count", "--latest", "--raw").output == "\(acknowledged.count)")
+    await goesOn()
+    let acknowledged = try await writers.end()
+    #expect(try bench.run("get", "counter.count", "--raw").output == "\(acknowledged)")
+    #expect(try run("get", "counter.count", "--latest", "--raw").output == "\(acknowledged)")
     withExtendedLifetime((hub, near)) {}
-  }
-
-  /// Adds one after the other until it is told to stop.
-  private static func count(_ name: String, at hub: String, _ acknowledged: Acknowledged) async throws {
-    let peer = try Peer(name: name, hub: HubLocation(hub))
-    let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(20))
-    while !acknowledged.isStopped {
-      guard case .committed? = try await counter.$count.add(1).outcome(timeout: .seconds(60)) else {
-        Issue.record("\(name): a write has no outcome, or another one")
-        return
-      }
-      acknowledged.add()
-    }
-    await peer.close()
   }
 
   @Test("an edge without its upstream hub serves nothing, says why, and begins once it answers")
@@ -178,14 +146,4 @@ struct EdgeTests {
       Bench.program("bindhub"), ["serve", "--listen", edge, "--upstream", bench.hub, "--store", "memory"])
     #expect(edge.end() == 64 && edge.output.joined().contains("--upstream"))
   }
-}
-
-/// How many writes were acknowledged, and whether the writers shall stop.
-private final class Acknowledged: @unchecked Sendable {  // SAFETY: `value` is touched only under `lock`
-  private var value = (count: 0, isStopped: false)
-  private let lock = NSLock()
-  var count: Int { lock.withLock { value.count } }
-  var isStopped: Bool { lock.withLock { value.isStopped } }
-  func add() { lock.withLock { value.count += 1 } }
-  func stop() { lock.withLock { value.isStopped = true } }
 }

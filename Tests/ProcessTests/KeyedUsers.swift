@@ -29,9 +29,9 @@ struct KeyedUsers {
   }
 
   /// Starts a hub with the keys that are there, on a free port.
-  func serve() throws -> RunningProcess {
+  func serve(_ options: [String] = ["--store", "memory"]) throws -> RunningProcess {
     let hub = try start(
-      "bindhub", ["serve", "--listen", "tcp://127.0.0.1:0", "--store", "memory", "--name", "shop"], as: "host")
+      "bindhub", ["serve", "--listen", "tcp://127.0.0.1:0", "--name", "shop"] + options, as: "host")
     try #require(hub.line { $0.hasPrefix("listening tcp://") } != nil, "\(hub.output)")
     return hub
   }

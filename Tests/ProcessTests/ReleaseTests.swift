@@ -50,7 +50,8 @@ private struct Renamed: Writing {
   }
 }
 
-/// Three releases of one program at one hub, which is a process of its own.
+/// Three releases of one program at one hub, which is a process of its own. `BINDBUS_RELEASE_SECONDS` sets for how long
+/// they write.
 @Suite("Several releases of one program", .serialized)
 struct ReleaseTests {
   private let bench: Bench
@@ -95,7 +96,8 @@ struct ReleaseTests {
       descriptions.withLock { $0 += count }
     }
     #expect(await seen.whenCurrent(timeout: .seconds(20)))
-    let end = Date(timeIntervalSinceNow: 3)
+    let seconds = ProcessInfo.processInfo.environment["BINDBUS_RELEASE_SECONDS"].flatMap(Double.init) ?? 3
+    let end = Date(timeIntervalSinceNow: seconds)
     async let one = Self.work(Narrow.self, at: address, until: end)
     async let two = Self.work(Wide.self, at: address, until: end)
     async let three = Self.work(Renamed.self, at: address, until: end)

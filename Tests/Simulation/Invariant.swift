@@ -91,6 +91,7 @@ final class Invariants {
     expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil
     if let expiry { all.append(expiry) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
+    if context.profile.cell.hubs > 1 { all.append(CellOracle()) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))

@@ -42,7 +42,7 @@ final class SimulatedHub: SimulationPart {
   var isThere: Bool { machine != nil }
   /// Whether it reads what it receives.
   var isRunning: Bool { machine != nil && !isPaused }
-  var time: HubTime { HubTime(monotonic: now, wall: context.wall) }
+  var time: HubTime { HubTime(monotonic: now, wall: context.wall + UInt64(index) * profile.cell.clockStep) }
   var start: StartNumber { StartNumber(run) }
   var counters: HubCounters? { machine?.counters }
 
@@ -65,7 +65,8 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
     configuration.listGap = profile.listGap
-    configuration.isShared = cell != nil
+    (configuration.isShared, configuration.otherHubs) = (cell != nil, cell?.addresses ?? [])
+    configuration.unusedMilliseconds = profile.cell.unused
     if context.rights != nil {
       configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")]
       configuration.topicSeed = UInt64(start)
@@ -184,12 +185,13 @@ final class SimulatedHub: SimulationPart {
   }
 
   private func tick(isAfterPause: Bool) throws(Violation) {
-    let before = network.peers.filter { $0.hub === self && hasSession($0) }
+    let before = network.peers.filter { $0.hub === self && hasSession($0) && read { $0.isDraining } == false }
     machine?.tick(time: time, into: &output)
     for peer in before where isThere && !hasSession(peer) {
       try invariants.observe(.sessionExpired(peer, isAfterPause: isAfterPause))
     }
     try settle()
+    if cell != nil { try endIfDrained() }
   }
 
   func finishDrain() { machine?.finishDrain(time: time, into: &output) }

@@ -67,8 +67,8 @@ extension SimulatedPeer {
 
   func connect(_ generation: Int) throws(Violation) {
     guard link.generation == generation else { return }
-    if let hubs = hub.cell?.hubs {
-      let other = hubs[chance.below(hubs.count)]
+    if let cell = hub.cell {
+      let other = cell.hub(at: session.hubs.current)
       if other !== hub, link.hubSide >= 0 { counts[.movedToOtherHub] += 1 }
       hub = other
     }
@@ -161,6 +161,9 @@ extension SimulatedPeer {
     if effects.events.contains(where: \.isUnknownIdentity) {
       numbers.wasForgotten = true
       (outbox.successor ?? self).outbox.forgottenRuns.insert(outbox.bookRun)
+      // Outcomes are then recorded before the replica that contains them: after a crash it may show older values.
+      outbox.keeping.acknowledged.removeAll()
+      outbox.successor?.outbox.keeping.acknowledged.removeAll()
     }
     for report in effects.outcomes {
       switch report {
@@ -206,7 +209,7 @@ extension SimulatedPeer {
       }
       counts[.keysLearned] += 1
       process.learned = keys
-    case .close: break
+    case .remember, .close: break
     }
   }
 

@@ -82,6 +82,7 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     (context, invariants, self.hub) = (hub.context, hub.invariants, hub)
     self.index = index
     self.session = session
+    if let cell = hub.cell { self.session.hubs = HubPool(cell.addresses) }
     link = PeerLink(generation: generation)
     process = PeerProcess(run: run, clockOffset: clockOffset)
     let models = context.modelNames.count
@@ -94,7 +95,7 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
   var user: Int { outbox.successor?.index ?? index }
   /// The time by its clock.
   var clock: UInt64 { now + process.clockOffset }
-  var tag: Tag { session.identity.tag }
+  var tag: Tag { read { $0.identity.tag } }
 
   /// Whether the hub may have forgotten outcomes of this peer, or of the run whose writes it sends.
   var mayBeForgotten: Bool {

@@ -88,6 +88,8 @@ final class SimulationContext {
     counts[.raisedLastDecided] += counters.raisedMarks
     counts[.expiredLease] += counters.expiredLeases
     counts[.movedBatch] += counters.movedBatches
+    counts[.letGo] += counters.modelsLetGo
+    counts[.joinedAhead] += counters.joinsAhead
     counts[.unknownBatch] += counters.unknownBatches
     counts[.fullStore] += counters.fullAppends
     counts[.deltaServed] += counters.deltas

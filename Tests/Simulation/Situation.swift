@@ -127,12 +127,15 @@ package enum Situation: String, CaseIterable, Sendable {
   case sentLateAsVoid = "late write of a field that expires sent as void"
   case followed = "record of another hub followed"
   case movedToOtherHub = "peer moved to another hub"
+  case hubDrained = "hub drained, and ended"
   case unknownAppend = "append to the shared log without an answer"
   case movedByFold = "append outrun by records that are folded"
   case tailLost = "tail of the shared log lost its place"
   case tailMissed = "record that the tail did not show"
   case cutFromLog = "hub cut from the shared log"
   case cellRemoval = "model removed from the shared log"
+  case letGo = "unused model let go"
+  case joinedAhead = "peer that joined ahead of its hub"
   case shownAsExpired = "default shown because the hub was not heard"
 }
 
@@ -140,7 +143,8 @@ extension Situation {
   /// Whether it needs several hubs over one log.
   var isOfCells: Bool {
     switch self {
-    case .followed, .movedToOtherHub, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog, .cellRemoval:
+    case .followed, .movedToOtherHub, .hubDrained, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog,
+      .cellRemoval, .joinedAhead, .letGo:
       true
     default: false
     }

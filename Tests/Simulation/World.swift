@@ -198,8 +198,8 @@ package final class World: SimulationPart {
     // connection that takes time.
     for _ in 0..<6 where invariants.log.losses > 0 && isAnyUnacknowledged { try run(for: 10_000) }
     for _ in 0..<12 where needsMoreTime { try run(for: 5_000) }
-    // The hub's last withdrawals of ephemeral fields are still in flight.
-    if profile.hasEphemeralOrBarriers { try run(for: 1_000) }
+    // The hub's last withdrawals of ephemeral fields are still in flight, or the commit of a write that it put off.
+    if profile.hasEphemeralOrBarriers || profile.hasLimits { try run(for: 1_000) }
   }
 
   private var isAnyUnacknowledged: Bool { network.peers.contains { !$0.writes.unacknowledged.isEmpty } }

@@ -19,6 +19,7 @@ ALLOWED = {
     "CZMQGuard": set(),
     "CStoreDisk": set(),  # For tests.
     "StoreContract": SYSTEM | {"BindingHub", "BindingProtocol"},  # For tests.
+    "EtcdServer": SYSTEM,  # For tests.
     "CPages": set(),
     "CBindingModel": set(),
     "ZeroMQ": LIBC | {"CZMQ", "CZMQGuard", "Dispatch"},
@@ -39,7 +40,7 @@ ALLOWED = {
     "Simulation": SYSTEM | {"BindingEdge", "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
     "bindhub": COMMAND_LINE
-    | {"BindingEdge", "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore"}
+    | {"BindingEdge", "BindingEtcd", "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore"}
     | {"BindingTerminal", "BindingWeb", "ZeroMQ"},
     "bindbench": COMMAND_LINE
     | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},

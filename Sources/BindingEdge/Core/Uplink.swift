@@ -49,14 +49,16 @@ package struct Uplink: Sendable {
   /// - Parameters:
   ///   - identity: that of the reading session, new for every run like that of any peer.
   ///   - number: the edge's own, as its hub machine names it.
+  ///   - hubs: of the upstream log.
   ///   - seed: for random session numbers and pauses.
-  package init(identity: Identity, number: UInt64, seed: UInt64, now: UInt64) {
+  package init(identity: Identity, number: UInt64, hubs: HubPool = HubPool(), seed: UInt64, now: UInt64) {
     self.number = number
     generator = SeededGenerator(seed: seed)
     var options = SessionOptions()
     // Every commit is published; one that is not listed would cost a catch-up of every reader.
     options.maxListedCommits = Int(UInt16.max)
     session = Session(identity: identity, seed: generator.next(), options: options, now: now)
+    session.hubs = hubs
     name(edges: [number])
   }
 
@@ -64,6 +66,9 @@ package struct Uplink: Sendable {
   package mutating func name(edges: [UInt64]) {
     session.capabilities = Capability.all.filter { $0 != Capability.ephemeral } + edges.prefix(64).map(Capability.edge)
   }
+
+  /// The address to connect to; nil: the link knows it.
+  package var hub: HubAddress? { session.hubs.current }
 
   /// Whether the upstream hub has welcomed the uplink and can serve an edge.
   package var isOpen: Bool { told != nil }

@@ -15,7 +15,8 @@ package final class EdgeUplink: HubUplink {
 
   private var machine: Uplink
   private var route: HubRoute
-  private var rotation: AddressRotation
+  /// The address in use, or being tried.
+  private var address: HubAddress
   private let log: Logger
   private let context: Context
   private var message = Message()
@@ -36,11 +37,12 @@ package final class EdgeUplink: HubUplink {
   ) throws(ZeroMQError) {
     self.route = route
     self.log = log
-    rotation = AddressRotation(route.addresses)
+    address = route.addresses.first ?? .userDefault
     context = try Context()
     let secret = Secret(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     machine = Uplink(
-      identity: Identity(secret: secret, name: name), number: number, seed: .random(in: 0 ... .max), now: now)
+      identity: Identity(secret: secret, name: name), number: number, hubs: route.pool, seed: .random(in: 0 ... .max),
+      now: now)
   }
 
   /// What makes an edge of a hub: it follows the hub at a location.
@@ -121,7 +123,8 @@ package final class EdgeUplink: HubUplink {
     case .listen(let sessionTopic, let endpoints): listen(sessionTopic, endpoints)
     case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
     case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
-    case .learn(let keys): route.learn(keys, over: rotation.current, log)
+    case .learn(let keys): route.learn(keys, over: address, log)
+    case .remember(let hubs): route.remember(hubs, over: address, log)
     case .close:
       try? request?.socket.set([.linger(milliseconds: EdgeUplink.farewellMilliseconds)])
       closeBoth()
@@ -129,8 +132,8 @@ package final class EdgeUplink: HubUplink {
   }
 
   private func listen(_ sessionTopic: [UInt8], _ endpoints: [HubEndpoint]) {
-    guard let endpoint = rotation.current.publishEndpoint(among: endpoints) else {
-      log.warning("the upstream hub names no endpoint to subscribe to", metadata: ["hub": "\(rotation.current)"])
+    guard let endpoint = address.publishEndpoint(among: endpoints) else {
+      log.warning("the upstream hub names no endpoint to subscribe to", metadata: ["hub": "\(address)"])
       return
     }
     do throws(ZeroMQError) {
@@ -142,7 +145,7 @@ package final class EdgeUplink: HubUplink {
 
   private func open(_ now: UInt64) {
     opensAt = nil
-    let address = rotation.advance()
+    address = machine.hub ?? address
     route.begin()
     connect(to: address, now)
   }
@@ -166,8 +169,8 @@ package final class EdgeUplink: HubUplink {
         carryOut(now)
       case .handshakeFailed(.broken) where route.tryOtherKey():
         closeBoth()
-        return connect(to: rotation.current, now)
-      case .handshakeFailed(let failure): return lose(now, route.words(failure, at: rotation.current))
+        return connect(to: address, now)
+      case .handshakeFailed(let failure): return lose(now, route.words(failure, at: address))
       case .disconnected, .closed: return lose(now)
       default: break
       }
@@ -177,7 +180,6 @@ package final class EdgeUplink: HubUplink {
 
   private func lose(_ now: UInt64, _ problem: String? = nil) {
     closeBoth()
-    rotation.fail()
     machine.lost(now: now, problem: problem)
   }
 
@@ -205,12 +207,12 @@ package final class EdgeUplink: HubUplink {
     case .reached(let hub):
       log.notice(
         "reached the upstream hub",
-        metadata: ["hub": "\(PrintedText.escaped(hub.name))", "address": "\(rotation.current)"])
+        metadata: ["hub": "\(PrintedText.escaped(hub.name))", "address": "\(address)"])
     case .cut(let reason):
       log.warning(
         "waiting(upstream): reads go on, writes wait",
         metadata: [
-          "address": "\(rotation.current)", "reason": "\(PrintedText.escaped(reason ?? "it does not answer"))",
+          "address": "\(address)", "reason": "\(PrintedText.escaped(reason ?? "it does not answer"))",
         ])
     default: break
     }

@@ -107,7 +107,10 @@
     }
 
     /// Begins a call on the connection, ready or not.
-    private func begin(_ path: String, _ message: [UInt8], _ then: @escaping (Answer) -> Void) {
+    /// - Parameter limit: when it is given up, with its connection; nil: as every call.
+    private func begin(
+      _ path: String, _ message: [UInt8], within limit: TimeAmount? = nil, _ then: @escaping (Answer) -> Void
+    ) {
       guard let connection else { return then(.failure(.lost(trouble))) }
       var response: [UInt8] = []
       var late: Scheduled<Void>?
@@ -125,7 +128,7 @@
       guard let stream = connection.start(path, message, token: credentials.token, call) else {
         return then(.failure(.lost(trouble)))
       }
-      late = loop.after(timeout) { [self, weak connection] in
+      late = loop.after(limit ?? timeout) { [self, weak connection] in
         guard let connection, connection === self.connection else { return }
         connection.cancel(stream)
         then(.failure(.lost("\(connection.endpoint) does not answer")))
@@ -198,7 +201,9 @@
     }
 
     private func probe(_ connection: EtcdConnection) {
-      begin(EtcdClient.range, EtcdRange(key: keys.log).bytes) { [self] answer in
+      // At first another node may answer sooner than a stopped one is given up; later all of them may be slow.
+      let limit = rounds < EtcdClient.hastyRounds ? min(timeout, EtcdClient.hastyLimit) : timeout
+      begin(EtcdClient.range, EtcdRange(key: keys.log).bytes, within: limit) { [self] answer in
         guard connection === self.connection else { return }
         switch answer {
         case .success: ready()
@@ -247,11 +252,15 @@
       guard !isClosed else { return }
       if was { events.changed(false) }
       failures += 1
-      // The first time each node is tried at once; then ever more slowly, up to a second.
-      let rounds = failures / max(address.endpoints.count, 1)
-      let pause = rounds == 0 ? Int64.random(in: 0...20) : min(1_000, Int64(25) << Int64(min(rounds, 6)))
+      // The first time each node is tried at once; then ever more slowly, at least twice a second: writers wait.
+      let pause = rounds == 0 ? Int64.random(in: 0...20) : Int64(25) << Int64(min(rounds, 3))
       loop.after(.milliseconds(pause + .random(in: 0...pause))) { [self] in connect() }
     }
+
+    /// How often each node was tried since one answered.
+    private var rounds: Int { failures / max(address.endpoints.count, 1) }
+    private static let hastyRounds = 2
+    private static let hastyLimit = TimeAmount.milliseconds(300)
 
     private static func text(of error: any Error) -> String {
       if let error = error as? NIOConnectionError {

@@ -26,6 +26,10 @@ extension Hub {
     /// The hub's limits, which each welcome reports.
     public var limits = Limits()
 
+    /// Where the other hubs of the same log listen, at most 32: a peer that is welcomed is told them, and goes there
+    /// when this hub ends. Each is an address to which peers can connect, not one to listen on.
+    public var otherHubs: [HubAddress] = []
+
     /// Whether recorded commits are put in (`Hub.play`), which hold what expired too: no value expires by itself.
     package var isPlayback = false
 

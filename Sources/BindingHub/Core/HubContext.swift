@@ -15,8 +15,6 @@ struct HubContext {
   var lastTick: UInt64
   /// How durably the store keeps commits now.
   var durability: Durability
-  /// Whether every model of the log is here, so that all can be listed.
-  var isComplete: Bool
   /// Until then the full store makes the hub defer every decision that needs room in it.
   var storeFullUntil: UInt64 = 0
   var counters = HubCounters()
@@ -30,7 +28,6 @@ struct HubContext {
   init(configuration: HubMachineConfiguration, birth: HubBirth, time: HubTime) {
     self.configuration = configuration
     durability = configuration.durability
-    isComplete = !configuration.isShared
     start = birth.start
     logID = birth.logID
     epoch = birth.epoch
@@ -53,10 +50,12 @@ struct HubContext {
   }
 
   /// Finds a session's seat in a model.
+  /// - Parameter known: the seat of its last proposal, which may be valid here.
   mutating func seat(
-    of origin: Origin, in session: SessionID, _ connection: ConnectionID, in model: Int
+    of origin: Origin, in session: SessionID, _ connection: ConnectionID, in model: Int, known: Seat?
   ) -> Seat {
-    Seat(
+    if let known, known.isValid(in: model, models[model]) { return known }
+    return Seat(
       model: model, writer: writer(origin, in: model), seating: models[model].members.seating,
       limitation: access.limitation(in: session, on: connection, of: models[model].id))
   }

@@ -36,6 +36,8 @@ package struct HubCounters: Sendable, Hashable {
   package var unknownSessions: UInt64 = 0
   /// Sessions that ended because a later session of the same identity began.
   package var fencedSessions: UInt64 = 0
+  /// Sessions that were sent to other hubs because this one was drained.
+  package var drainedSessions: UInt64 = 0
   /// Hellos whose secret does not prove their tag.
   package var wrongSecrets: UInt64 = 0
   /// Hellos that name no protocol number spoken here.
@@ -86,10 +88,14 @@ package struct HubCounters: Sendable, Hashable {
   package var refusedOfferedFields: UInt64 = 0
   /// Joins by peers that are ahead in an older epoch, at a hub that does not recover from peers.
   package var peersAhead: UInt64 = 0
+  /// Joins by peers that had seen more at another hub of the log than was known here; the model was loaded first.
+  package var joinsAhead: UInt64 = 0
   /// Batches that found commits of another hub in the store.
   package var movedBatches: UInt64 = 0
   /// Batches of other hubs that the tail of a shared store brought.
   package var followedBatches: UInt64 = 0
+  /// Unused models of a log that several hubs share which were let go.
+  package var modelsLetGo: UInt64 = 0
   /// Times the tail of a shared store lost its place.
   package var tailLosses: UInt64 = 0
   /// Batches of which the store could not say whether they are stored.

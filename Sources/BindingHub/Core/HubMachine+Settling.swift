@@ -24,16 +24,22 @@ extension HubMachine {
         still.append(index)
       } else {
         hub.models.isSettled(index)
-        if hub.models[index].members.sessions.isEmpty { removeIfGone(index) }
+        if hub.models[index].members.sessions.isEmpty {
+          removeIfGone(index)
+          if !hub.models.isRemoved(index) { shared?.unused.add(hub.models[index], now: time.monotonic) }
+        }
       }
     }
     hub.models.keepTouched(still)
     removals.send(presence, &hub, time, &output)
-    if shared != nil { rememberSent(output.batches) }
+    if shared != nil {
+      rememberSent(output.batches)
+      announceListed(&output)
+    }
     publisher.sendShares(&hub, &output)
     history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
-    reporter.send(heartbeat: publisher.heads.number, &hub, edge, time, &output)
+    reporter.send(heartbeat: publisher.heads.number, &hub, edge, others, time, &output)
     publisher.endWaits(&hub, time, &output)
   }
 
@@ -211,7 +217,9 @@ extension HubMachine {
         model.renumber([])
         publisher.endSessions(in: index, &hub, &output)
       }
+      let isFirst = model.position.tail == nil
       try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      if !isFirst { SharedWriters.endUnknown(in: index, &hub) }
       endUnable(in: index, time, &output)
       expiries.update(index, model, now: time.monotonic)
       publisher.heads.add(index)
@@ -226,7 +234,10 @@ extension HubMachine {
   /// Applies and publishes a batch that another hub stored, or that this hub did not know to be stored.
   mutating func apply(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return publisher.renumbered(batch, index, &hub, &output) }
-    hub.models[index].apply(batch, recentLimit: hub.configuration.recentCommits)
+    let model = hub.models[index]
+    model.batch.lists.forget()
+    model.apply(batch, recentLimit: hub.configuration.recentCommits)
+    SharedWriters.end(batch.decisions, in: index, &hub)
     endUnable(in: index, time, &output)
     expiries.update(index, hub.models[index], now: time.monotonic)
     publisher.publish(batch, index, &hub, &output)

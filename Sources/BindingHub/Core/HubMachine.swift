@@ -18,6 +18,8 @@ package struct HubMachine {
   var reporter = StatusReporter()
   /// What the hub knows of a log that it shares with other hubs; nil: it has the log alone.
   var shared: SharedLog?
+  /// The other hubs of the log, and whether this one sends its peers there.
+  var others: OtherHubsState
   /// What makes this hub an edge; nil: it decides by itself.
   var edge: EdgeState?
 
@@ -37,6 +39,7 @@ package struct HubMachine {
     publisher = ModelPublisher(configuration, time: time)
     recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
     shared = configuration.isShared ? SharedLog() : nil
+    others = OtherHubsState(addresses: configuration.otherHubs)
   }
 
   /// Restores a stored model. Must precede every other call.
@@ -79,7 +82,7 @@ package struct HubMachine {
   package var nextDeadline: UInt64 {
     if isStreaming { return hub.lastTick }
     var deadline = min(publisher.nextDeadline, hub.sessions.nextExpiry, reporter.nextDeadline, expiries.nextDeadline)
-    deadline = min(deadline, history.nextDeadline)
+    deadline = min(deadline, history.nextDeadline, others.nextDeadline)
     if hub.storeFullUntil > hub.lastTick, !hub.models.touched.isEmpty || !expiries.due.isEmpty {
       deadline = min(deadline, hub.storeFullUntil)
     }
@@ -102,6 +105,7 @@ package struct HubMachine {
   /// Whether the end of another drain would send more.
   package var isStreaming: Bool {
     !joins.isEmpty || publisher.isStreaming(hub.sessions) || history.isDue(publisher.congested, hub.sessions)
+      || isListingDue
   }
 
   // MARK: Input
@@ -132,9 +136,12 @@ package struct HubMachine {
         try reader.end()
         guard isAdmin(header, connection, &output) else { return }
         publisher.verifications.begin(wanted, header.session, connection, &hub, time, &output)
+      case .drain: try drain(&reader, header, connection, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
         switch header.kind {
+        // Its peer sends it again to the hub where it goes.
+        case .propose where others.drain?.leaving.contains(header.session) == true: break
         case .propose where edge != nil:
           try passOn(ProposalCursor(reader), bytes: frame.count, header.session, time, &output)
         case .propose:
@@ -176,6 +183,7 @@ package struct HubMachine {
       presence.endReturns(&hub, time)
       if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now, wall: time.wall) }
       if edge != nil { unfollowUnused(time) }
+      letUnusedGo(now: now)
     }
     publisher.heads.publishDue(&hub, time, &output)
     for id in hub.sessions.expired(now: now) {
@@ -183,6 +191,7 @@ package struct HubMachine {
       end(id, time, forgetting: false, &output)
     }
     for index in hub.models.touched where proposals.endSilence(of: index, &hub, time) { goOn(index, time, &output) }
+    continueDrain(time, &output)
     finishDrain(time: time, into: &output)
   }
 
@@ -211,7 +220,7 @@ package struct HubMachine {
     case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
     case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
-    case .hello, .join, .propose, .status, .verify: break
+    case .hello, .join, .propose, .status, .verify, .drain: break
     }
   }
 
@@ -244,14 +253,6 @@ package struct HubMachine {
     return true
   }
 
-  /// Refuses what tells of all models to those without the right to it.
-  private mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
-    let user = hub.access.rights(in: header.session, on: connection)
-    guard !user.isUnlimited, !user.isAdmin else { return true }
-    hub.deny("\(user.words) lacks the right admin", header.session, connection, &output)
-    return false
-  }
-
   /// A malformed frame ends the session that sent it; other sessions are not affected.
   mutating func refuse(
     _ problem: WireError, session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
@@ -279,7 +280,7 @@ extension HubMachine {
 
   /// The status that `bindhub status` shows.
   package func statusJSON(time: HubTime) -> JSON {
-    reporter.json(heartbeat: publisher.heads.number, hub, edge, time)
+    reporter.json(heartbeat: publisher.heads.number, hub, edge, others, time)
   }
 
   /// The id of the model that has this topic; nil: none.

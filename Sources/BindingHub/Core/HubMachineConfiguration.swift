@@ -23,8 +23,12 @@ package struct HubMachineConfiguration: Sendable {
   package var durability = Durability.memory
   /// Whether several hubs share the store (`SharedStore`): its events then go to `HubMachine.receive`.
   package var isShared = false
+  /// How long a hub that shares its store keeps a model in memory that no session has joined.
+  package var unusedMilliseconds: UInt64 = 300_000
   /// The endpoints that each welcome reports.
   package var endpoints: [HubEndpoint] = []
+  /// Where the other hubs of the log listen, which each welcome is followed by; at most `OtherHubs.most`.
+  package var otherHubs: [HubAddress] = []
   /// Whether anybody on the network may read and write everything. Peers, pages and the status say so.
   package var isInsecure = false
   /// Random bits that scatter the topics of models; nil: topics in order. A hub with rights scatters them, because
@@ -88,6 +92,11 @@ package struct HubMachineConfiguration: Sendable {
 
   /// The defaults.
   package init() {}
+
+  /// The lease that a session gets, milliseconds; a peer that asks for 0 gets the hub's.
+  func lease(asked: UInt32) -> UInt32 {
+    min(max(asked == 0 ? leaseMilliseconds : asked, leaseRange.lowerBound), leaseRange.upperBound)
+  }
 }
 
 /// The log that a hub serves, and the epoch in which this start serves it.

@@ -10,6 +10,11 @@ package struct HubOutput: Sendable {
     /// One request connection.
     case connection(ConnectionID)
   }
+  /// A page of the models below a prefix: those after a model.
+  package struct Listing: Sendable, Hashable {
+    package let prefix: String
+    package let after: String
+  }
   /// For whom a frame is written.
   enum Receiver {
     /// All subscribers of the frame's topic.
@@ -35,8 +40,8 @@ package struct HubOutput: Sendable {
   package var cut: [SubscriberID] = []
   /// Models to load from the store; they go to `HubMachine.reloaded`.
   package var reload: [String] = []
-  /// The model after which a page of all models is to be listed; their `listed` goes to `HubMachine.receive`.
-  package var listAfter: String?
+  /// A page of models to list in the store; its `listed` goes to `HubMachine.receive`.
+  package var list: Listing?
   /// A number to sync the tail with; its `synced` goes to `HubMachine.receive`.
   package var sync: UInt64?
   /// A page of history to read from the store; the answer goes to `HubMachine.answered`.
@@ -56,7 +61,7 @@ package struct HubOutput: Sendable {
   /// Whether there is nothing to send, store, load or end.
   package var isEmpty: Bool {
     frames.isEmpty && batches.isEmpty && disconnect.isEmpty && cut.isEmpty && reload.isEmpty && newEpoch == nil
-      && history == nil && listAfter == nil && sync == nil
+      && history == nil && list == nil && sync == nil
   }
 
   /// The number of frames to send.
@@ -82,7 +87,7 @@ package struct HubOutput: Sendable {
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
     history = nil
-    listAfter = nil
+    list = nil
     sync = nil
     forgotten.removeAll()
     failure = nil
@@ -126,6 +131,8 @@ package enum HubNotice: Sendable, Hashable {
   case denied(String)
   /// A limit of a name has held so many times by now. Told of each name and limit at most every 10 s.
   case limited(name: String, kind: NameLimits.Kind, limit: Int, times: UInt64)
+  /// The hub is being drained: so many sessions go to other hubs.
+  case draining(sessions: Int)
   /// The store could not read a page of history.
   case unreadableHistory(model: String, problem: String)
   /// A peer's declaration of fields differs from the model's description.

@@ -45,10 +45,11 @@ struct StatusReporter {
 
   /// Sends the report to waiting connections, as many as fit into one turn's bytes.
   mutating func send(
-    heartbeat: UInt64, _ hub: inout HubContext, _ edge: EdgeState?, _ time: HubTime, _ output: inout HubOutput
+    heartbeat: UInt64, _ hub: inout HubContext, _ edge: EdgeState?, _ others: OtherHubsState, _ time: HubTime,
+    _ output: inout HubOutput
   ) {
     guard nextDeadline <= time.monotonic else { return }
-    let report = text ?? FieldValue(json: json(heartbeat: heartbeat, hub, edge, time))
+    let report = text ?? FieldValue(json: json(heartbeat: heartbeat, hub, edge, others, time))
     if text == nil {
       receivers = waiting.count
       nextAt = time.monotonic + hub.configuration.reportMilliseconds
@@ -68,7 +69,9 @@ struct StatusReporter {
   }
 
   /// The status that `bindhub status` shows. A test pins the names.
-  func json(heartbeat: UInt64, _ hub: HubContext, _ edge: EdgeState?, _ time: HubTime) -> JSON {
+  func json(
+    heartbeat: UInt64, _ hub: HubContext, _ edge: EdgeState?, _ others: OtherHubsState, _ time: HubTime
+  ) -> JSON {
     let sessionList = hub.sessions.inOrder.map { session in
       let user = hub.access.user(of: session).map { user in
         [
@@ -100,13 +103,13 @@ struct StatusReporter {
         .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
         .init("logID", .string(String(hub.logID, radix: 16))), .init("epoch", .string(String(hub.epoch, radix: 16))),
         .init("start", .string(String(hub.start, radix: 16))),
-        .init("durability", .string("\(edge?.upstream?.durability ?? configuration.durability)")),
+        .init("durability", .string("\(edge?.upstream?.durability ?? hub.durability)")),
         .init("insecure", .bool(configuration.isInsecure)),
         .init("heartbeat", .integer(Int64(clamping: heartbeat))), .init("sessions", .array(sessionList)),
         .init("models", .array(Array(modelList))), .init("counters", hub.counters.json),
         .init("gate", transport.json), .init("store", store.json), .init("disagreements", disagreements.json(hub)),
         .init("limited", .array(hub.usages.limited.prefix(1_000).map(\.json))),
-      ] + keys + upstream)
+      ] + keys + upstream + others.json)
   }
 
   /// How far the session lags in the model where it lags most, by its last report, in versions.

@@ -54,22 +54,4 @@ struct LogFile {
     else { return nil }
     return (logID, epoch)
   }
-
-  /// Opens the requested store. Without one, a file beside the socket remembers the log id.
-  static func open(
-    _ configuration: Hub.Configuration, at address: HubAddress?
-  ) throws(HubError) -> (store: any Store, logFile: LogFile?) {
-    let store: any Store
-    var logFile: LogFile?
-    // The log of an edge is its upstream hub's.
-    guard configuration.upstream == nil else { return (MemoryStore(logID: 0, epoch: 0), nil) }
-    if let storage = configuration.store {
-      do throws(StoreError) { store = try storage.open() } catch { throw .store(error) }
-    } else {
-      let file = LogFile(for: address)
-      store = try file.nextStore()
-      logFile = file
-    }
-    do throws(StoreError) { return (try configuration.wrapStore(store), logFile) } catch { throw .store(error) }
-  }
 }

@@ -93,6 +93,8 @@ package struct StoreStatus: Sendable, Hashable {
   package var isFull: Bool
   /// What administrators removed from histories, the last ones.
   package var drops: [Drop]
+  /// Of a store that several hubs share; nil: the hub has it alone.
+  package var shared: SharedStoreStatus?
 
   /// Something that an administrator removed from a history.
   package struct Drop: Sendable, Hashable {
@@ -114,12 +116,19 @@ package struct StoreStatus: Sendable, Hashable {
     self.isFull = isFull
   }
 
+  /// The state of a store that several hubs share.
+  package init(shared: SharedStoreStatus) {
+    self.init(path: shared.address, bytes: shared.bytes, isFull: shared.room >= .full)
+    self.shared = shared
+  }
+
   /// The state as a JSON object. A test pins the names.
   var json: JSON {
-    .object([
-      .init("path", path.map { .string($0) } ?? .null), .init("bytes", .integer(Int64(clamping: bytes))),
-      .init("logBytes", .integer(Int64(clamping: logBytes))), .init("isFull", .bool(isFull)),
-    ])
+    .object(
+      [
+        .init("path", path.map { .string($0) } ?? .null), .init("bytes", .integer(Int64(clamping: bytes))),
+        .init("logBytes", .integer(Int64(clamping: logBytes))), .init("isFull", .bool(isFull)),
+      ] + (shared.map { [JSON.Member("shared", $0.json)] } ?? []))
   }
 }
 

@@ -14,14 +14,15 @@ final class HubLoop {
   private let log: Logger
   let transport: ZeroMQTransport
   private var clients = InProcessClients()
-  private let logFile: LogFile?
-  private let storeWorker: StoreWorker
+  private let logWorker: any LogWorker
   /// Leads to the upstream hub; nil: this hub is no edge.
   let uplink: (any HubUplink)?
   @exclusivity(unchecked) var machine: HubMachine
   @exclusivity(unchecked) var output = HubOutput()
   @exclusivity(unchecked) var poller = Poller()
   private var isStopping = false
+  /// When a drained hub ends.
+  private var endsAt: UInt64?
   private var drops = DropRecords()
   private var failure: StoreError?
 
@@ -55,16 +56,15 @@ final class HubLoop {
     try security?.record(configuration.name, transport.sockets.addresses)
     security?.admissions.open()
     log.report(transport)
-    let opened = try LogFile.open(configuration, at: transport.sockets.addresses.first)
-    let store = opened.store
-    logFile = opened.logFile
+    let opened = try OpenedLog.open(configuration, at: transport.sockets.addresses.first)
     var settings = HubMachineConfiguration()
     settings.limits = configuration.limits
     settings.heartbeatMilliseconds = UInt32(clamping: configuration.heartbeat.wholeMilliseconds)
     settings.leaseMilliseconds = UInt32(clamping: configuration.lease.wholeMilliseconds)
     settings.name = configuration.name
-    settings.durability = store.durability
+    (settings.durability, settings.isShared) = (opened.durability, opened.isShared)
     settings.endpoints = transport.sockets.endpoints
+    settings.otherHubs = Array(configuration.otherHubs.filter(\.isReachable).prefix(OtherHubs.most))
     (settings.recovery, settings.isPlayback) = (configuration.isRecoveryOn, configuration.isPlayback)
     settings.recreatedMilliseconds = configuration.recreatedWait.wholeMilliseconds
     settings.isInsecure = configuration.listen.contains(where: isOpen)
@@ -72,33 +72,18 @@ final class HubLoop {
       log.warning("INSECURE: any client on the network may read and write everything, and nothing is encrypted")
     }
     if security != nil { settings.topicSeed = .random(in: 0 ... .max) }
-    let birth = HubBirth(
-      logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
-      floor: store.floor)
     machine = HubMachine(
-      configuration: settings, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
+      configuration: settings, birth: opened.birth(start: .random(in: 1 ... .max)), time: HubLoop.time,
+      epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
     uplink = try HubLoop.makeEdge(&machine, of: configuration.upstream)
     _ = machine.apply(security?.admissions.policy)
     transport.announceKeys(&machine)
-    do throws(StoreError) {
-      try store.load { model throws(StoreError) in try machine.restore(model) }
-    } catch {
-      throw .store(error)
-    }
+    try opened.restore(&machine)
     self.machine = machine
-    do throws(ZeroMQError) {
-      storeWorker = try StoreWorker(store, wakeup: mailbox.wakeup)
-    } catch {
-      throw .system("Cannot start the store's thread: \(error)")
-    }
-    log.info(
-      "listening",
-      metadata: [
-        "addresses": "\(transport.sockets.addresses.map(\.description).joined(separator: ", "))",
-        "durability": "\(store.durability)", "epoch": "\(birth.epoch)", "tail": "\(store.tail)",
-        "store": "\(store.status.path ?? "memory")",
-      ])
+    logWorker = try opened.startWorker(wakeup: mailbox.wakeup, log)
+    let addresses = transport.sockets.addresses.map(\.description).joined(separator: ", ")
+    log.info("listening", metadata: opened.metadata.merging(["addresses": "\(addresses)"]) { $1 })
   }
 
   static var time: HubTime {
@@ -123,7 +108,7 @@ final class HubLoop {
         }
       }
       machine.reporter.transport = transport.counters
-      machine.reporter.store = storeWorker.status
+      machine.reporter.store = logWorker.status
       drops.record(machine.reporter.store.drops, log, transport.admissions)
       transport.drain(&machine, after: poller, time: time, into: &output)
       transport.revoke(&machine, time: time, into: &output)
@@ -131,6 +116,7 @@ final class HubLoop {
       if let uplink { drain(uplink, time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
+      if machine.isDrained { stopSoon(time) }
     }
     end()
     log.info("stopped")
@@ -143,19 +129,28 @@ final class HubLoop {
     let time = HubLoop.time
     do throws(StoreError) {
       if failure == nil {
-        try storeWorker.waitUntilDone()
+        try logWorker.waitUntilDone()
         settle(time: time)
       }
       machine.close(into: &output)
       flush(time: time)
+      // Goodbyes, and what became of a drain.
+      transport.sockets.linger(milliseconds: 500)
       uplink?.close(now: time.monotonic)
-      if failure == nil { try storeWorker.close() }
+      if failure == nil { try logWorker.close() }
     } catch {
       fail(error)
     }
-    storeWorker.join()
+    logWorker.join()
     clients.endAll()
     transport.admissions?.audit.flush()
+  }
+
+  /// A drained hub stays for a moment, so that its last words arrive before its connections end.
+  private func stopSoon(_ time: HubTime) {
+    let endsAt = endsAt ?? time.monotonic + 200
+    self.endsAt = endsAt
+    isStopping = isStopping || time.monotonic >= endsAt
   }
 
   private func wait() {
@@ -163,6 +158,7 @@ final class HubLoop {
     var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
     if transport.mayHaveMore { limit = 0 }
     if transport.hasBacklog { limit = min(limit, 5) }
+    if endsAt != nil { limit = min(limit, 20) }
     if let due = uplink?.nextDeadline { limit = min(limit, due <= now ? 0 : Int(min(due - now, 60_000))) }
     do throws(ZeroMQError) {
       _ = try poller.wait(timeoutMilliseconds: limit)
@@ -177,13 +173,12 @@ final class HubLoop {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
-      var answers: [StoreWorker.Answer] = []
-      repeat {
-        try handOver()
-        answers = try storeWorker.takeAnswers()
-        for answer in answers { handle(answer, time: time) }
+      var isAnswered = true
+      while isAnswered {
+        try logWorker.handOver(&output, of: &machine)
+        isAnswered = try logWorker.deliver(to: &machine, time: time, into: &output)
         if let failure = output.failure { throw failure }
-      } while !answers.isEmpty
+      }
     } catch {
       fail(error)
       return
@@ -201,39 +196,6 @@ final class HubLoop {
     failure = error
     isStopping = true
     output.removeAll()
-  }
-
-  /// Submits to the store what the machine wants stored, reloaded or forgotten.
-  private func handOver() throws(StoreError) {
-    if let epoch = output.newEpoch {
-      output.newEpoch = nil
-      try storeWorker.start(epoch)
-      try logFile?.record(logID: storeWorker.logID, epoch: epoch)
-      log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
-    }
-    if !output.batches.isEmpty {
-      let batches = output.batches
-      output.batches.removeAll(keepingCapacity: true)
-      try storeWorker.append(batches)
-    }
-    if !output.reload.isEmpty {
-      let models = output.reload
-      output.reload.removeAll()
-      try storeWorker.load(models)
-    }
-    if let query = output.takeHistory() { try storeWorker.read(query) }
-    if !output.forgotten.isEmpty {
-      try storeWorker.forget(output.forgotten)
-      output.forgotten.removeAll()
-    }
-  }
-
-  private func handle(_ answer: StoreWorker.Answer, time: HubTime) {
-    switch answer {
-    case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
-    case .loaded(let model): machine.reloaded(model, time: time, into: &output)
-    case .history(let query, let result): machine.answered(query, result, into: &output)
-    }
   }
 
   private func flush(time: HubTime) {

@@ -70,6 +70,9 @@ struct HubSockets: ~Copyable {
       maximumParts: HubSockets.maxParts, maximumBytes: HubSockets.maxSubscriptionBytes + extra)
   }
 
+  /// Lets what was sent last over request connections leave before the socket ends, for so long at most.
+  func linger(milliseconds: Int) { try? router.set([.linger(milliseconds: milliseconds)]) }
+
   /// Connections closed on arrival, because hardly any file descriptors were left.
   var refusedConnections: UInt64 { requestGuard.refusedConnections + publishGuard.refusedConnections }
   /// Connections ended in the middle of a message with too many or too long parts.

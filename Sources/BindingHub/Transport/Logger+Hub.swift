@@ -15,6 +15,9 @@ extension Logger {
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
     case .unreadableHistory(let model, let problem):
       error("cannot read history", metadata: ["model": "\(model)", "error": "\(problem)"])
+    case .draining(let sessions):
+      self.notice(
+        "draining: no new sessions; those that are open go to other hubs", metadata: ["sessions": "\(sessions)"])
     case .denied(let text): debug("denied: \(text)")
     case .limited(let name, let kind, let limit, let times):
       warning(

@@ -1,5 +1,6 @@
 import BindingProtocol
 import Dispatch
+import Logging
 import ZeroMQ
 
 /// Passes the hub's requests to the store, and the store's answers back.
@@ -7,9 +8,9 @@ import ZeroMQ
 /// An immediate store is called directly. Any other has a thread of its own: while that stores one batch the hub
 /// continues, and the next batches gather to be appended together. History is read on a queue beside it, so that no
 /// append waits for a page.
-final class StoreWorker {
+final class StoreWorker: LogWorker {
   /// The result of a request.
-  enum Answer: Sendable {
+  private enum Answer: Sendable {
     case appended([Appended], of: [Batch])
     case loaded(StoredModel)
     case history(HistoryQuery, Result<HistoryAnswer, StoreError>)
@@ -33,22 +34,26 @@ final class StoreWorker {
     var failure: StoreError?
   }
 
-  let logID: LogID
-  let durability: Durability
   private let store: any Store
+  private let logFile: LogFile?
+  private let log: Logger
   private let shared: HubLock<Shared>
   private let hasRequests = DispatchSemaphore(value: 0)
   private let wasDone = DispatchSemaphore(value: 0)
   private let wakeup: Wakeup
   private var thread: SocketThread?
+  private let logID: LogID
   private let historian = DispatchQueue(label: "bindhub-history", qos: .utility)
 
-  /// - Parameter wakeup: signalled when there are answers.
-  init(_ store: any Store, wakeup: Wakeup) throws(ZeroMQError) {
+  /// - Parameters:
+  ///   - logFile: where a new epoch is recorded too.
+  ///   - wakeup: signalled when there are answers.
+  init(_ store: any Store, _ logFile: LogFile?, wakeup: Wakeup, _ log: Logger) throws(ZeroMQError) {
     self.store = store
+    self.logFile = logFile
     self.wakeup = wakeup
+    self.log = log
     logID = store.logID
-    durability = store.durability
     shared = HubLock(Shared(status: store.status))
     guard !store.isImmediate else { return }
     // SAFETY: from here on `store` is used by its own thread only; this object calls it only where there is none.
@@ -61,32 +66,55 @@ final class StoreWorker {
 
   var status: StoreStatus { thread == nil ? store.status : shared.withLock { $0.status } }
 
-  func append(_ batches: [Batch]) throws(StoreError) { try submit(.append(batches)) }
-
-  func load(_ models: [String]) throws(StoreError) { try submit(.load(models)) }
-
-  func read(_ query: HistoryQuery) throws(StoreError) { try submit(.history(query)) }
-
-  func forget(_ tags: Set<Tag>) throws(StoreError) { try submit(.forget(tags)) }
-
-  /// Returns when the new epoch has begun; no peer may learn of it before.
-  func start(_ epoch: Epoch) throws(StoreError) {
-    try submit(.start(epoch))
-    try waitUntilDone()
+  func handOver(_ output: inout HubOutput, of machine: inout HubMachine) throws(StoreError) {
+    if let epoch = output.newEpoch {
+      output.newEpoch = nil
+      // No peer may learn of it before it has begun.
+      try submit(.start(epoch))
+      try waitUntilDone()
+      try logFile?.record(logID: logID, epoch: epoch)
+      log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
+    }
+    if !output.batches.isEmpty {
+      let batches = output.batches
+      output.batches.removeAll(keepingCapacity: true)
+      try submit(.append(batches))
+    }
+    if !output.reload.isEmpty {
+      let models = output.reload
+      output.reload.removeAll()
+      try submit(.load(models))
+    }
+    if let query = output.takeHistory() { try submit(.history(query)) }
+    if !output.forgotten.isEmpty {
+      try submit(.forget(output.forgotten))
+      output.forgotten.removeAll()
+    }
   }
 
-  /// Waits for all requests, and closes the store.
+  func deliver(
+    to machine: inout HubMachine, time: HubTime, into output: inout HubOutput
+  ) throws(StoreError) -> Bool {
+    let answers = try takeAnswers()
+    for answer in answers {
+      switch answer {
+      case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
+      case .loaded(let model): machine.reloaded(model, time: time, into: &output)
+      case .history(let query, let result): machine.answered(query, result, into: &output)
+      }
+    }
+    return !answers.isEmpty
+  }
+
   func close() throws(StoreError) {
     try submit(.close)
     try waitUntilDone()
   }
 
-  /// Returns when the store's thread has ended: after it was closed, or has failed.
   func join() { _ = thread?.join(timeoutMilliseconds: -1) }
 
   /// The answers since the last call, in the order of the requests.
-  /// - Throws: the store's failure; nothing without an answer may then be acknowledged (R12).
-  func takeAnswers() throws(StoreError) -> [Answer] {
+  private func takeAnswers() throws(StoreError) -> [Answer] {
     let (answers, failure) = shared.withLock { shared in
       let answers = shared.answers
       shared.answers.removeAll(keepingCapacity: true)
@@ -96,7 +124,6 @@ final class StoreWorker {
     return answers
   }
 
-  /// Returns when every request has its answer.
   func waitUntilDone() throws(StoreError) {
     while thread != nil, shared.withLock({ $0.open > 0 && $0.failure == nil }) {
       _ = wasDone.wait(timeout: .now() + .milliseconds(100))

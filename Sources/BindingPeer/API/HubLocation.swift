@@ -2,9 +2,14 @@ import BindingKeys
 public import BindingProtocol
 
 /// Where a peer looks for its hub: at addresses, in its own process, or where a hub is that this user has joined.
+///
+/// Several addresses are of a hub each, all of one log: the peer tries them at random, and goes to another one at once
+/// when its hub is lost or closes. A hub tells its peers where the others are, so one address is enough as long as that
+/// hub answers once.
 /// ```swift
 /// try Peer(name: "kitchen")                                      // this user's hub
 /// try Peer(name: "kitchen", hub: "tcp://127.0.0.1:7877")         // the hub at an address
+/// try Peer(name: "kitchen", hub: "tcp://a:7877,tcp://b:7877")    // one of the hubs of a log
 /// try Peer(name: "kitchen", hub: .named("shop"))                 // joined before with `bindpeer join`
 /// try Peer(name: "kitchen", hub: .inProcess(Hub.embedded()))     // a hub in this process, of `BindingHub`
 /// ```
@@ -21,7 +26,7 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   /// The addresses in the environment variable `BINDPEER_HUB`; without it this user's hub.
   public static let `default` = HubLocation(place: .environment)
 
-  /// The first of these addresses that answers. `Peer.init` throws if there is none.
+  /// The hubs of one log at these addresses, which are tried at random. `Peer.init` throws if there is none.
   public static func at(_ addresses: [HubAddress]) -> HubLocation { HubLocation(place: .addresses(addresses)) }
 
   /// A hub that this user has joined with `bindpeer join`, by its name: it is reached encrypted, with the key made
@@ -31,8 +36,8 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
   /// A hub in the same process, reached without a socket.
   public static func inProcess(_ hub: any InProcessTransport) -> HubLocation { HubLocation(place: .inProcess(hub)) }
 
-  /// The first of the addresses in a text that answers: `ipc://PATH` or `tcp://HOST:PORT`, separated by commas; or
-  /// the name of a hub that this user has joined. `Peer.init` throws if the text is neither.
+  /// The hubs of one log at the addresses in a text, `ipc://PATH` or `tcp://HOST:PORT`, separated by commas, one of
+  /// which is tried at random; or the name of a hub that this user has joined. `Peer.init` throws if it is neither.
   public init(_ addresses: String) { self.init(place: .text(addresses)) }
 
   /// The same as `init(_:)`.
@@ -47,7 +52,7 @@ public struct HubLocation: Sendable, ExpressibleByStringLiteral {
     return { ZeroMQPeerLink(route: route) }
   }
 
-  /// The addresses to try, in order; empty for a hub in the same process.
+  /// The addresses to try; empty for a hub in the same process.
   /// - Throws: `PeerError` if there is none, or the hub is not known.
   package func addresses() throws(PeerError) -> [HubAddress] { try route().addresses }
 

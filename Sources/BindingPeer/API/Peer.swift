@@ -6,7 +6,7 @@ public import Logging
 /// A process's connection to a hub: it holds replicas of the models that the program shares, and writes to them.
 ///
 /// A peer works without a hub: a write shows immediately, waits, and is sent once there is a hub. The peer reconnects
-/// by itself, to the first of its addresses that answers. It ends with `close`, or when neither it nor any of its
+/// by itself, to any of the hubs that it was given or told of. It ends with `close`, or when neither it nor any of its
 /// models is referenced any more and every write has its outcome:
 /// ```swift
 /// let peer = try Peer(name: "kitchen")

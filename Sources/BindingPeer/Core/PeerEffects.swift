@@ -50,6 +50,8 @@ package enum LinkAction: Sendable {
   case unsubscribe(Topic)
   /// If the connection is encrypted, its hub has told which keys it has and will have: remember them.
   case learn(AnnouncedKeys)
+  /// If the connection is encrypted, its hub has told where the others of its log are: remember them.
+  case remember([HubAddress])
   /// Close both connections: the session has ended and opens no others.
   case close
 }
@@ -152,6 +154,8 @@ package enum Notice: Sendable, Equatable {
   case otherDraft(String)
   /// The hub has another log: replicas are set aside and not sent, unacknowledged writes have ended as `unknown`.
   case otherLog(old: LogID, new: LogID)
+  /// A hub has another log than this peer's, which the peer looks for elsewhere: what does not fit, and the remedy.
+  case misfit(String)
   /// The hub has forgotten this identity: unacknowledged writes were resent as compare-and-set or ended as `unknown`.
   case unknownIdentity
   /// The hub asked for this model's replica and was sent `fields` fields.
@@ -176,6 +180,8 @@ package enum Reopening: Hashable, Sendable {
   case silence
   /// Frames arrive on the request connection, but heartbeats no longer arrive on the publish connection.
   case noHeartbeats
+  /// It is none of the hubs of this peer's log.
+  case otherLog
   case hubError(ErrorCode)
 }
 
@@ -215,6 +221,8 @@ public struct SessionCounters: Sendable, Hashable {
   public var retries: UInt64 = 0
   /// Frames of commits dropped during a catch-up because the buffer was full.
   public var unbuffered: UInt64 = 0
+  /// Hubs that were left immediately because they have another log than this peer's.
+  public var otherLogs: UInt64 = 0
   /// Request connections that were opened.
   public var connections: UInt64 = 0
 

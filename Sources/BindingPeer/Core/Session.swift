@@ -91,6 +91,11 @@ package struct Session: Sendable {
   package var identity: Identity { context.identity }
   /// The state of the connection to the hub.
   package var phase: Phase { connection.phase }
+  /// The hubs to which the link may connect; the link connects to `hubs.current` when it is told to open.
+  package var hubs: HubPool {
+    get { connection.hubs }
+    set { connection.hubs = newValue }
+  }
   /// What the next hello names.
   package var capabilities: [String] {
     get { context.capabilities }

@@ -17,6 +17,7 @@ extension PeerRuntime {
       log.error(
         "the hub has another log; the replica of the old log is kept aside",
         metadata: ["old": "\(old)", "new": "\(new)"])
+    case .misfit(let words): log.error("\(words)")
     // Sessions of earlier runs look for the same hub as the peer itself, which reports it.
     case .noHub where onEffects == nil: log.warning("\(noHub); \(cure); this peer continues when one answers")
     case .hubFound where onEffects == nil:
@@ -35,16 +36,14 @@ extension PeerRuntime {
   }
 
   var noHub: String {
-    if let refusal = state.withLock({ $0.session.refusal }) {
-      return "the hub at \(link.addresses.map(\.description).joined(separator: " or ")) does not accept this peer: "
-        + PrintedText.escaped(refusal)
-    }
-    if link.addresses.isEmpty { return "the hub in this process does not answer" }
-    return "no hub answers at \(link.addresses.map(\.description).joined(separator: " or "))"
+    let (refusal, addresses) = state.withLock { ($0.session.refusal, $0.session.hubs.addresses) }
+    let places = addresses.map(\.description).joined(separator: " or ")
+    if let refusal { return "the hub at \(places) does not accept this peer: \(PrintedText.escaped(refusal))" }
+    return addresses.isEmpty ? "the hub in this process does not answer" : "no hub answers at \(places)"
   }
 
   private var cure: String {
-    guard let address = link.addresses.first else { return "start the hub before its peers" }
+    guard let address = link.pool.addresses.first else { return "start the hub before its peers" }
     if address == .userDefault { return "start one: bindhub serve" }
     if address.isLoopback { return "start one: bindhub serve --listen \(address)" }
     return "check that it runs there and that this machine can reach it"

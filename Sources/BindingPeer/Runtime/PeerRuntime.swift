@@ -56,6 +56,8 @@ final class PeerRuntime: Sendable {
     session: Session, link: any PeerLink, log: Logger, outbox: JournalWriter? = nil,
     onEffects: (@Sendable (PeerEffects) -> Void)? = nil
   ) {
+    var session = session
+    session.hubs = link.pool
     state = Protected(State(session: session, outbox: outbox))
     self.link = link
     self.onEffects = onEffects

@@ -7,7 +7,7 @@ package import ZeroMQ
 /// The way to a hub: its addresses, and what is known of one that this user has joined. The files of such a hub are
 /// read again for each connection, because this user's pair or the hub's key may have changed meanwhile.
 package struct HubRoute: Sendable {
-  /// Tried in turn: after a failure the next one, after the last the first.
+  /// Of one hub that this user has joined, best first; else of a hub each.
   package let addresses: [HubAddress]
   private var known: KnownHub?
   /// As the files were when they were read last.
@@ -29,6 +29,11 @@ package struct HubRoute: Sendable {
     } catch {
       throw .keys(error.description)
     }
+  }
+
+  /// The hubs to choose from.
+  package var pool: HubPool {
+    HubPool(addresses, areOfOneHub: known != nil, hasKeys: known != nil, remembered: known?.others ?? [])
   }
 
   /// What a socket that connects to one of these addresses must set.
@@ -67,6 +72,16 @@ package struct HubRoute: Sendable {
     HubRoute.files.async {
       do throws(KeyError) { try KnownHub.learn(lesson, of: hub.name) } catch {
         log.warning("cannot write down the hub's keys: \(error)", metadata: ["hub": "\(hub.name)"])
+      }
+    }
+  }
+
+  /// The hub has told where the others of its log are: the user's next process may find this one gone.
+  package mutating func remember(_ told: [HubAddress], over address: HubAddress, _ log: Logger) {
+    guard address.transport == .tcp, let name = known?.name, known?.learn(told, at: address) == true else { return }
+    HubRoute.files.async {
+      do throws(KeyError) { try KnownHub.learn(told, at: address, of: name) } catch {
+        log.warning("cannot write down where the other hubs are: \(error)", metadata: ["hub": "\(name)"])
       }
     }
   }

@@ -20,7 +20,7 @@ final class InProcessPeerLink: PeerLink {
 
   init(transport: any InProcessTransport) { self.transport = transport }
 
-  var addresses: [HubAddress] { [] }
+  var pool: HubPool { HubPool() }
 
   func start(_ runtime: PeerRuntime) {
     self.runtime.withLock { $0 = runtime }
@@ -85,7 +85,7 @@ final class InProcessPeerLink: PeerLink {
       connection?.subscribe(Topics.bytes(Topics.heartbeat))
     case .subscribe(let topic): state.withLock { $0.connection }?.subscribe(Topics.bytes(topic))
     // Nothing is encrypted here.
-    case .learn: break
+    case .learn, .remember: break
     case .unsubscribe(let topic): state.withLock { $0.connection }?.unsubscribe(Topics.bytes(topic))
     case .close:
       let connection = state.withLock { state in

@@ -46,23 +46,3 @@ package final class PublishLink {
     try socket.connect(endpoint)
   }
 }
-
-/// The addresses of a hub, tried in turn: after a failure the next one, after the last the first.
-package struct AddressRotation {
-  private let addresses: [HubAddress]
-  private var next = 0
-  private var index = 0
-
-  package init(_ addresses: [HubAddress]) { self.addresses = addresses }
-
-  /// The address in use.
-  package var current: HubAddress { addresses[index] }
-
-  /// Takes the address to connect to now: the same one as before, unless that has failed.
-  package mutating func advance() -> HubAddress {
-    index = next
-    return current
-  }
-
-  package mutating func fail() { next = (index + 1) % addresses.count }
-}

@@ -6,8 +6,8 @@ import Dispatch
 /// It owns the thread or queue that this takes. `start` is called once. `wake` may be called from any thread, at any
 /// time, and means that `PeerRuntime.takeLinkActions` has something. After the action `close` it ends by itself.
 protocol PeerLink: AnyObject, Sendable {
-  /// Where it looks for a hub, in order; empty for a hub in the same process.
-  var addresses: [HubAddress] { get }
+  /// The hubs to choose from; empty for a hub in the same process.
+  var pool: HubPool { get }
   func start(_ runtime: PeerRuntime)
   func wake()
   /// Blocks until the link has ended and its last frames are on their way, or the time has passed. Not for its own

@@ -10,7 +10,7 @@ final class ZeroMQPeerLink: PeerLink {
   private let wakeup: Protected<Wakeup?> = Protected(nil)
   private let thread: Protected<SocketThread?> = Protected(nil)
 
-  var addresses: [HubAddress] { route.addresses }
+  var pool: HubPool { route.pool }
 
   init(route: HubRoute) { self.route = route }
 
@@ -50,7 +50,8 @@ private final class PeerSocketLoop {
 
   private let runtime: PeerRuntime
   private var route: HubRoute
-  private var rotation: AddressRotation
+  /// The address in use, or being tried.
+  private var address: HubAddress
   private let wakeup: Wakeup
   private let context: Context
   private var message = Message()
@@ -67,7 +68,7 @@ private final class PeerSocketLoop {
   init(runtime: PeerRuntime, route: HubRoute, wakeup: Wakeup) throws(ZeroMQError) {
     self.runtime = runtime
     self.route = route
-    rotation = AddressRotation(route.addresses)
+    address = route.addresses.first ?? .userDefault
     self.wakeup = wakeup
     context = try Context()
   }
@@ -129,7 +130,8 @@ private final class PeerSocketLoop {
       case .send(let frame): send(frame)
       case .listen(let sessionTopic, let endpoints): listen(sessionTopic, endpoints)
       case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
-      case .learn(let keys): route.learn(keys, over: rotation.current, runtime.log)
+      case .learn(let keys): route.learn(keys, over: address, runtime.log)
+      case .remember(let hubs): route.remember(hubs, over: address, runtime.log)
       case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
       case .close:
         try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
@@ -146,7 +148,6 @@ private final class PeerSocketLoop {
   }
 
   private func listen(_ sessionTopic: [UInt8], _ endpoints: [HubEndpoint]) {
-    let address = rotation.current
     guard let endpoint = address.publishEndpoint(among: endpoints) else {
       // Without a publish connection the hub serves the session on the request connection, after its timeout.
       runtime.log.warning("the hub names no endpoint to subscribe to", metadata: ["hub": "\(address)"])
@@ -163,8 +164,11 @@ private final class PeerSocketLoop {
     let now = PeerRuntime.now
     guard let due = opensAt, due <= now else { return }
     opensAt = nil
-    let address = rotation.advance()
-    runtime.state.withLock { $0.link.hub = address.description }
+    address = runtime.state.withLock { [address] state in
+      let chosen = state.session.hubs.current ?? address
+      state.link.hub = chosen.description
+      return chosen
+    }
     route.begin()
     open(address, now)
   }
@@ -189,8 +193,8 @@ private final class PeerSocketLoop {
         carryOutAll()
       case .handshakeFailed(.broken) where route.tryOtherKey():
         closeBoth()
-        return open(rotation.current, PeerRuntime.now)
-      case .handshakeFailed(let failure): return lose(route.words(failure, at: rotation.current))
+        return open(address, PeerRuntime.now)
+      case .handshakeFailed(let failure): return lose(route.words(failure, at: address))
       case .disconnected, .closed: return lose()
       default: break
       }
@@ -202,7 +206,6 @@ private final class PeerSocketLoop {
   /// - Parameter problem: why it can be for good, in words for a person.
   private func lose(_ problem: String? = nil) {
     closeBoth()
-    rotation.fail()
     runtime.perform(as: .link(mailbox)) { state, now in
       state.session.lost(now: now, refused: problem, into: &state.effects)
     }

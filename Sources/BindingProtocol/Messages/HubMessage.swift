@@ -65,6 +65,7 @@ package enum HubMessage: Sendable, Hashable {
   case ask(AskApplied)
   case past(PastPage)
   case upstream(UpstreamState)
+  case hubs(OtherHubs)
 
   /// The kind of the message.
   package var kind: HubMessageKind {
@@ -90,6 +91,7 @@ package enum HubMessage: Sendable, Hashable {
     case .ask: .ask
     case .past: .past
     case .upstream: .upstream
+    case .hubs: .hubs
     }
   }
 
@@ -116,6 +118,7 @@ package enum HubMessage: Sendable, Hashable {
     case .ask(let content): content
     case .past(let content): content
     case .upstream(let content): content
+    case .hubs(let content): content
     }
   }
 
@@ -159,6 +162,7 @@ package enum HubMessage: Sendable, Hashable {
     case .ask: self = .ask(try AskApplied(from: &reader))
     case .past: self = .past(try PastPage(from: &reader))
     case .upstream: self = .upstream(try UpstreamState(from: &reader))
+    case .hubs: self = .hubs(try OtherHubs(from: &reader))
     }
     try reader.end()
   }

@@ -22,6 +22,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case approval
   case verify = 0x10
   case history = 0x11
+  case drain = 0x12
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -40,6 +41,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .verify: "verify"
     case .approval: "approval"
     case .history: "history"
+    case .drain: "drain"
     }
   }
 }
@@ -67,6 +69,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case heartbeat = 0x93
   case ask = 0x94
   case past = 0x95
+  case hubs = 0x96
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -92,6 +95,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .heartbeat: "heartbeat"
     case .ask: "ask"
     case .past: "past"
+    case .hubs: "hubs"
     }
   }
 

@@ -2,9 +2,9 @@
 package struct PeerHeader: Sendable, Hashable {
   /// The kind of the message.
   package var kind: PeerMessageKind
-  /// 0 only in a `status` or `verify` outside a session.
+  /// 0 only in a `status`, `verify` or `drain` outside a session.
   package var session: SessionID
-  /// The hub's start number; 0 in `hello`, `status` and `verify`.
+  /// The hub's start number; 0 in `hello`, `status`, `verify` and `drain`.
   package var start: StartNumber
 
   package init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
@@ -23,7 +23,7 @@ package struct PeerHeader: Sendable, Hashable {
     self.kind = kind
     session = try reader.u64("session")
     start = try reader.u32("start")
-    if session == 0, kind != .status, kind != .verify { throw reader.error("session", "is 0") }
+    if session == 0, !kind.needsNoSession { throw reader.error("session", "is 0") }
     if start != 0, !kind.knowsStart { throw reader.error("start", "is \(start), must be 0") }
   }
 
@@ -55,6 +55,7 @@ package enum PeerMessage: Sendable, Hashable {
   case awaitApplied(AwaitApplied)
   case report([AppliedEntry])
   case verify(Verify)
+  case drain(DrainRequest)
   case history(HistoryRequest)
 
   /// The kind of the message.
@@ -73,6 +74,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .awaitApplied: .awaitApplied
     case .report: .report
     case .verify: .verify
+    case .drain: .drain
     case .history: .history
     }
   }
@@ -111,12 +113,13 @@ package enum PeerMessage: Sendable, Hashable {
     case .awaitApplied: self = .awaitApplied(try AwaitApplied(from: &reader))
     case .report: self = .report(try AppliedEntry.entries(from: &reader))
     case .verify: self = .verify(try Verify(from: &reader))
+    case .drain: self = .drain(try DrainRequest(from: &reader))
     case .history: self = .history(try HistoryRequest(from: &reader))
     }
     try reader.end()
   }
 
-  /// Appends the whole frame. `start` is written as 0 for `hello`, `status` and `verify`.
+  /// Appends the whole frame. `start` is written as 0 for `hello`, `status`, `verify` and `drain`.
   package func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
     PeerHeader(kind: kind, session: session, start: kind.knowsStart ? start : 0).write(to: &writer)
     switch self {
@@ -137,6 +140,7 @@ package enum PeerMessage: Sendable, Hashable {
       writer.count16(entries.count)
       writer.elements(entries)
     case .verify(let verify): verify.write(to: &writer)
+    case .drain(let request): request.write(to: &writer)
     case .history(let request): request.write(to: &writer)
     case .askHeads, .status: break
     }
@@ -152,5 +156,7 @@ package enum PeerMessage: Sendable, Hashable {
 
 extension PeerMessageKind {
   /// Whether its header contains the hub's start number: false for kinds that need no session.
-  var knowsStart: Bool { self != .hello && self != .status && self != .verify }
+  var knowsStart: Bool { self != .hello && !needsNoSession }
+  /// Whether it may be asked without a session.
+  var needsNoSession: Bool { self == .status || self == .verify || self == .drain }
 }

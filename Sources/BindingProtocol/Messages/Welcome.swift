@@ -61,7 +61,11 @@ package struct Welcome: WireContent, Hashable {
     let flags = try reader.bits("flags", known: 3)
     knewIdentity = flags & 1 != 0
     mayAskOffers = flags & 2 != 0
-    durability = try reader.choice("durability", try reader.u8("durability"), "0 memory, 1 process, 2 disk")
+    let grades = "0 memory, 1 process, 2 disk"
+    durability = try reader.choice("durability", try reader.u8("durability"), grades)
+    guard durability <= .disk else {
+      throw reader.error("durability", "is \(durability.rawValue); allowed are \(grades)")
+    }
     heartbeatMilliseconds = try reader.u32("heartbeatMs")
     leaseMilliseconds = try reader.u32("leaseMs")
     now = try reader.u64("now")
@@ -69,6 +73,7 @@ package struct Welcome: WireContent, Hashable {
     limits = try Limits(from: &reader)
     endpoints = try reader.elements(try reader.count8("ways", minimum: 4))
     capabilities = try reader.texts("capabilities")
+    if durability == .disk, capabilities.contains(Capability.replicated) { durability = .replicated }
   }
 
   package func write(to writer: inout WireWriter) {
@@ -77,7 +82,7 @@ package struct Welcome: WireContent, Hashable {
     writer.u64(logID)
     writer.u64(epoch)
     writer.u8((knewIdentity ? 1 : 0) | (mayAskOffers ? 2 : 0))
-    writer.u8(durability.rawValue)
+    writer.u8(min(durability.rawValue, Durability.disk.rawValue))
     writer.u32(heartbeatMilliseconds)
     writer.u32(leaseMilliseconds)
     writer.u64(now)
@@ -90,13 +95,19 @@ package struct Welcome: WireContent, Hashable {
 }
 
 /// What an acknowledged commit survives.
-public enum Durability: UInt8, Sendable, CaseIterable {
+public enum Durability: UInt8, Sendable, CaseIterable, Comparable {
   /// Nothing: it is in the hub's memory.
   case memory = 0
   /// The end of the hub's process.
   case process
   /// A power loss.
   case disk
+  /// The loss of any minority of the nodes of a store that hubs share, and a power loss of all of them. On the wire it
+  /// is `disk` with the capability `replicated`, which a peer that does not know it reads as `disk`.
+  case replicated
+
+  /// Rising: survives more.
+  public static func < (left: Durability, right: Durability) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Pairs one of the hub's request endpoints with its publish endpoint: `tcp:PORT` or `ipc:PATH`.

@@ -26,6 +26,9 @@ package enum Capability {
   package static let administering = "admin"
   /// In a welcome alone: the hub was recreated by `bindhub recover` and looks for replicas of any epoch (§7).
   package static let recovering = "recovering"
+  /// In a welcome with the durability `disk`: what is acknowledged also survives the loss of any minority of the nodes
+  /// of the store that the hub shares with others (§17).
+  package static let replicated = "replicated"
   /// Wants to be told which keys the hub has and will have: the kind `keys` (§15.8).
   package static let keys = "keys"
   /// Carries out time limits: a field that expires falls back to its default (§8.1). No message depends on it.
@@ -43,11 +46,14 @@ package enum Capability {
   /// welcome: the hub takes such sessions.
   package static let writes = "writes"
   /// Wants its joins answered with nothing older than what the hub above this one has: in the hello of a session at an
-  /// edge (§16). Other hubs always do.
+  /// edge (§16), or at a hub that shares its log (§17). Other hubs always do.
   package static let latest = "latest"
-  /// Wants to be told whether an edge reaches its upstream hub: the kind `upstream`, and the reason `upstream` of a
-  /// `retryLater` (§16).
+  /// Wants to be told whether an edge reaches its upstream hub, and a hub the log that it shares (§17): the kind
+  /// `upstream`, and the reason `upstream` of a `retryLater` (§16).
   package static let upstream = "upstream"
+
+  /// Wants to be told the other hubs of the same log: the kind `hubs` (§4.6).
+  package static let hubs = "hubs"
 
   /// An edge, in its hello upstream and in its welcome: by these an edge notices that it would follow itself.
   package static func edge(_ number: UInt64) -> String { "edge:" + String(number, radix: 16) }
@@ -59,11 +65,11 @@ package enum Capability {
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-70e21e53"
+  package static let draft = "draft-f1aaadf8"
 
   /// All capabilities of this version.
   package static let all = [
-    applied, ephemeral, recovery, rights, users, keys, describe, expires, lists, history, upstream, draft,
+    applied, ephemeral, recovery, rights, users, keys, describe, expires, lists, history, upstream, hubs, draft,
   ]
 
   /// The draft that the sender of these capabilities speaks, if it names another one than ours.

@@ -43,6 +43,16 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     transport == .ipc || hostOrPath == "localhost" || hostOrPath == "[::1]" || hostOrPath.hasPrefix("127.")
   }
 
+  /// Whether a peer can connect to the address as it stands: it names one host and port, or an absolute path, in
+  /// printable ASCII.
+  package var isReachable: Bool {
+    let isPrintable = hostOrPath.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    return switch transport {
+    case .ipc: isPrintable && hostOrPath.hasPrefix("/")
+    case .tcp: isPrintable && port != 0 && !["*", "0.0.0.0", "[::]"].contains(hostOrPath)
+    }
+  }
+
   private init(transport: Transport, hostOrPath: String, port: Int?) {
     self.transport = transport
     self.hostOrPath = hostOrPath
@@ -81,7 +91,7 @@ extension HubAddress {
     return HubAddress(transport: .ipc, hostOrPath: "\(temporary)/bindhub-\(getuid())/hub.sock", port: nil)
   }
 
-  /// The addresses to try, in order: those in `BINDPEER_HUB` (separated by commas), else `userDefault`.
+  /// The addresses to try: those in `BINDPEER_HUB` (separated by commas), else `userDefault`.
   public static func fromEnvironment() throws(HubAddressError) -> [HubAddress] {
     guard let named = namedInEnvironment else { return [userDefault] }
     return try list(named)

@@ -16,17 +16,27 @@ extension SQLiteStore {
   package static func backup(
     of path: String, to target: String, progress: @escaping (Double) -> Void = { _ in }
   ) throws(StoreError) {
+    try newBackup(at: target, readingFrom: path) { new in try StoreCopy.make(of: path, at: new, progress: progress) }
+  }
+
+  /// Makes a file that appears at its path when it is whole.
+  /// - Parameters:
+  ///   - source: the file that an error names.
+  ///   - make: makes the file at the path that it is given.
+  static func newBackup(
+    at target: String, readingFrom source: String, _ make: (String) throws -> Void
+  ) throws(StoreError) {
     guard !StoreFiles.exists(target) else {
       throw StoreError("\(target) exists already. Choose another name for the backup.", .cannotOpen)
     }
     let new = target + ".new"
     defer { for file in StoreFiles.all(of: new) { unlink(file) } }
     do {
-      try StoreCopy.make(of: path, at: new, progress: progress)
+      try make(new)
     } catch is NoRoom {
       throw StoreError("Cannot write \(target): the disk is full. Choose another disk.")
     } catch {
-      throw StoreError(error, in: path)
+      throw StoreError(error, in: source)
     }
     guard rename(new, target) == 0 else { throw StoreFiles.cannotWrite(target) }
     try StoreFiles.syncDirectory(of: target)

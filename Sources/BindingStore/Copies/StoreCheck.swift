@@ -22,6 +22,9 @@ package struct StoreCheck: Sendable, Hashable {
   package var bytes: UInt64
   /// Whether the file was made as a copy: a hub that opens it begins a new epoch.
   package var isCopy: Bool
+
+  /// An epoch after that of the log, as a hub begins it which opens a copy.
+  package var nextEpoch: Epoch { StoreMetadata.epoch(after: epoch, chance: .random(in: 1 ... .max)) }
 }
 
 extension SQLiteStore {
@@ -47,34 +50,19 @@ extension SQLiteStore {
       throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(metadata.snapshots)")
     }
     _ = try LogFloor.read(db, path: path)
-    var known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
-    var batches: [String: [Batch]] = [:]
-    try LogRow.each(db, path: path) { row, _, bytes in
-      try LogRow.batches(of: row, bytes, path: path) { batch, _ in
-        if batch.form != .removal {
-          batches[batch.model, default: []].append(batch)
-        } else if batch.record > known[batch.model]?.record ?? 0 {
-          // Earlier batches of a removed model no longer count.
-          (batches[batch.model], known[batch.model]) = (nil, nil)
-        }
-      }
-    }
     var found = StoreCheck(
       logID: metadata.logID, epoch: metadata.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
       models: 0,
       fields: 0, records: 0, uncompacted: 0,
       bytes: StoreFiles.size(path), isCopy: metadata.isCopy)
-    for name in Set(known.keys).union(batches.keys).sorted() {
-      let chunks = try known[name]?.allChunks(db, path: path) ?? []
+    try eachModel(db, snapshots, path: path) { model, snapshot in
       // The compactor throws for what does not follow or cannot be read.
-      let compactor = try ModelCompactor(StoredModel(model: name, chunks: chunks, batches: batches[name] ?? []))
+      let compactor = try ModelCompactor(model)
       found.models += 1
       found.fields += compactor.names.count
       found.records += compactor.record
-      found.uncompacted += (batches[name] ?? []).count { $0.record > known[name]?.record ?? 0 }
-      if let model = known[name]?.model {
-        try HistoryPage.read(db, model, after: 0, path: path) { _ in true }
-      }
+      found.uncompacted += model.batches.count { $0.record > snapshot?.record ?? 0 }
+      if let number = snapshot?.model { try HistoryPage.read(db, number, after: 0, path: path) { _ in true } }
     }
     return found
   }

@@ -83,6 +83,11 @@ enum StoreCopy {
       }
     }
     try copy.close()
+    try finish(target, change: change)
+  }
+
+  /// Marks a new file as a copy, and checks it.
+  static func finish(_ target: String, change: (inout StoreMetadata) -> Void) throws {
     let marked = try OpenedStore.connect(target)
     try marked.writeWithoutTransaction { db in
       var metadata = try StoreMetadata.read(db, path: target)

@@ -28,7 +28,7 @@ extension Gateway {
       output.add(.subscribe(Topics.bytes(Topics.heartbeat)))
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
-    case .learn: break
+    case .learn, .remember: break
     case .close: output.add(.close)
     }
   }

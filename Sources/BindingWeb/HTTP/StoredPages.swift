@@ -43,7 +43,14 @@ struct ServedFile: Sendable {
   /// FNV-1a of the bytes: distinguishes versions of a file, and is not cryptographic.
   private static func tag(of body: ByteBuffer) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in body.readableBytesView { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    // By place: an unoptimised build takes 0.3 s for the pages otherwise, before it answers its first request.
+    body.withUnsafeReadableBytes { bytes in
+      var place = 0
+      while place < bytes.count {
+        hash = (hash ^ UInt64(bytes[place])) &* 0x100_0000_01b3
+        place &+= 1
+      }
+    }
     return "\"\(String(hash, radix: 16))-\(body.readableBytes)\""
   }
 

@@ -60,6 +60,9 @@ static const unsigned char drafts_js[] = {
 static const unsigned char each_js[] = {
 #embed "pages/each.js"
 };
+static const unsigned char element_steps_js[] = {
+#embed "pages/element-steps.js"
+};
 static const unsigned char elements_js[] = {
 #embed "pages/elements.js"
 };
@@ -160,6 +163,7 @@ static const cpages_file files[] = {
     FILE_OF("demo.js", demo_js),
     FILE_OF("drafts.js", drafts_js),
     FILE_OF("each.js", each_js),
+    FILE_OF("element-steps.js", element_steps_js),
     FILE_OF("elements.js", elements_js),
     FILE_OF("fields.js", fields_js),
     FILE_OF("form.html", form_html),

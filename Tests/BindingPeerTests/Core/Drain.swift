@@ -50,6 +50,7 @@ struct Drain {
     case .subscribe(let topic): subscribed.append(topic)
     case .unsubscribe(let topic): unsubscribed.append(topic)
     case .learn(let keys): learned.append(keys)
+    case .remember: break
     case .close: isClosed = true
     }
   }

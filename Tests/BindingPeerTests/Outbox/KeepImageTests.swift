@@ -111,7 +111,7 @@ struct KeepImageTests {
   private let folder: OutboxFolder
   private let fields = ["a", "b", "c"]
   private var images: Int {
-    ProcessInfo.processInfo.environment["BINDBUS_CRASH_IMAGES"].flatMap { Int($0) } ?? 2_500
+    ProcessInfo.processInfo.environment["BINDBUS_CRASH_IMAGES"].flatMap { Int($0) } ?? 10_000
   }
 
   init() throws { folder = try OutboxFolder() }

@@ -146,6 +146,51 @@ struct UndoListTests {
     #expect(ids == [1, 2, 3, 4])
   }
 
+  @Test("elements that moved all at once return, and move again, whatever anchors move with them")
+  func reversed() async {
+    for step in 0..<3 {
+      await change { cues in
+        switch step {
+        case 0: cues.reverse()
+        case 1: cues.swapAt(0, 1)
+        default: cues = cues[2...] + cues[..<2].reversed()
+        }
+      }
+      let expected = ids
+      for _ in 0..<2 {
+        _ = await undo()
+        #expect(desks.right.cues.map(\.id) == [1, 2, 3, 4])
+        _ = await undo(redoes: true)
+        #expect(desks.right.cues.map(\.id) == expected)
+      }
+      _ = await undo()
+    }
+  }
+
+  @Test("steps that were taken back and done again without a hub keep their places, which build on each other")
+  func offlineChain() async {
+    for link in desks.links { link.cut() }
+    #expect(await eventually { desks.peers.allSatisfy { !$0.status.isLive } })
+    desks.left.cues.append(Cue(9))
+    desks.left.cues.move(from: 0, to: 4)
+    #expect(ids == [2, 3, 4, 9, 1])
+    for expected in [[1, 2, 3, 4, 9], [1, 2, 3, 4]] {
+      #expect(await desks.left.undo() == .done(fields: [expected.count == 5 ? "cues@1" : "cues@9"], inexact: []))
+      #expect(ids == expected)
+    }
+    let redos = Task {
+      let first = Task { await desks.left.redo() }
+      _ = await eventually { ids == [1, 2, 3, 4, 9] }
+      return (await desks.left.redo(), await first.value)
+    }
+    #expect(await eventually { ids == [2, 3, 4, 9, 1] })
+    for link in desks.links { link.heal() }
+    let (second, first) = await redos.value
+    #expect(first == .done(fields: ["cues@9"], inexact: []) && second == .done(fields: ["cues@1"], inexact: []))
+    #expect(await eventually { desks.isSettled })
+    #expect(desks.right.cues.map(\.id) == [2, 3, 4, 9, 1])
+  }
+
   @Test("what was never sent is taken back and done again without a hub")
   func offline() async {
     for link in desks.links { link.cut() }

@@ -8,7 +8,7 @@ import Simulation
 struct BindLab: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bindlab", abstract: "Work on a hub and write down what happens; check what was written down.",
-    subcommands: [Serve.self, Work.self, Check.self, Leave.self, Typing.self, Hostile.self])
+    subcommands: [Serve.self, Count.self, Work.self, Check.self, Leave.self, Typing.self, Hostile.self])
 }
 
 /// Reads the histories of one run and reports violations in them.

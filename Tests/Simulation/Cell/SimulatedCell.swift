@@ -36,6 +36,14 @@ final class SimulatedCell: SimulationPart {
 
   deinit { hubs.removeAll() }
 
+  /// Where the hubs listen, in their order.
+  var addresses: [HubAddress] { (0..<profile.cell.hubs).map { HubAddress(tcp: "hub-\($0)", port: 7_877) } }
+
+  /// The hub that a peer has chosen.
+  func hub(at address: HubAddress?) -> SimulatedHub {
+    hubs[address.flatMap { addresses.firstIndex(of: $0) } ?? 0]
+  }
+
   func nextStart() -> Int {
     starts += 1
     return starts
@@ -109,6 +117,7 @@ final class SimulatedCell: SimulationPart {
       agenda.add(.hub(hub.index, .healLog(run: hub.run)), at: now + chance.within(100...3_000))
     }
     if chance.perMille(profile.cell.compactions) { log.compact() }
+    if chance.perMille(profile.cell.drains) { hub.drain() }
   }
 
   // MARK: At rest
@@ -142,8 +151,14 @@ package struct CellProfile: Sendable {
   package var tailLosses = 0
   /// Per thousand steps: the log forgets what tails read.
   package var compactions = 0
+  /// Per thousand steps: a hub sends its peers to the others, and ends.
+  var drains = 0
   /// Milliseconds between two steps of a handle.
   package var pace: UInt64 = 1
+  /// Milliseconds by which each hub's wall clock is ahead of the hub's before it.
+  package var clockStep: UInt64 = 0
+  /// Milliseconds for which a hub keeps a model that no session has joined.
+  package var unused: UInt64 = 300_000
 
   /// Creates a profile of one hub.
   package init() {}
@@ -156,6 +171,9 @@ package struct CellProfile: Sendable {
     if chance.perMille(250) { tailLosses = [10, 100][chance.below(2)] }
     if chance.perMille(200) { compactions = 10 }
     pace = [1, 3, 20][chance.below(3)]
+    if chance.perMille(400) { drains = [2, 10][chance.below(2)] }
+    if chance.perMille(700) { unused = [0, 100, 2_000][chance.below(3)] }
+    if chance.perMille(300) { clockStep = [700, 86_400_000][chance.below(2)] }
   }
 }
 

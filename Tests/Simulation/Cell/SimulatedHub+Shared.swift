@@ -12,6 +12,8 @@ struct WayToLog {
   var index = 0
   /// Counts its appends.
   var appends: UInt64 = 0
+  /// When the hub was found drained; nil: it is not.
+  var drainedAt: UInt64?
 }
 
 /// A hub of a cell: what passes between its machine and the log that it shares.
@@ -23,7 +25,7 @@ extension SimulatedHub {
   /// The process ends.
   func endWay() {
     if let handle { cell?.abandon(handle, of: self) }
-    (way.handle, way.arrived) = (nil, nil)
+    (way.handle, way.arrived, way.drainedAt) = (nil, nil, nil)
   }
 
   func stepLog(_ run: Int) throws(Violation) {
@@ -40,6 +42,32 @@ extension SimulatedHub {
       }
     }
     agenda.add(.hub(index, .stepLog(run: run)), at: now + profile.cell.pace)
+  }
+
+  /// Somebody asks for its end.
+  func drain() {
+    record("\(self) is drained")
+    let request = DrainRequest(withinMilliseconds: UInt32(chance.within(100...3_000)), isAnyway: false)
+    // No peer has that connection.
+    receive(PeerMessage.drain(request).encode(session: 0, start: 0), on: 1)
+  }
+
+  /// Ends the process of a hub that has been drained, once its last messages are on their way.
+  func endIfDrained() throws(Violation) {
+    guard read({ $0.isDrained }) == true else { return }
+    guard let drainedAt = way.drainedAt else {
+      way.drainedAt = now
+      machine?.close(into: &output)
+      return try settle()
+    }
+    guard now >= drainedAt + 100 else { return }
+    counts[.hubDrained] += 1
+    kill()
+    for peer in network.peers where peer.link.isConnected && peer.hub === self {
+      peer.disconnect()
+      try peer.settle()
+    }
+    agenda.add(.startHub(index), at: now + chance.within(50...1_500))
   }
 
   func healLog() {
@@ -60,8 +88,8 @@ extension SimulatedHub {
     }
     for model in output.reload { handle.load(model) }
     output.reload.removeAll()
-    if let after = output.listAfter { handle.list(prefix: "", after: after, limit: 2) }
-    output.listAfter = nil
+    if let next = output.list { handle.list(prefix: next.prefix, after: next.after, limit: 2) }
+    output.list = nil
     if let number = output.sync { handle.sync(number) }
     output.sync = nil
     if let query = output.history { handle.history(query) }

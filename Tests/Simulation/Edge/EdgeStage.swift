@@ -281,7 +281,7 @@ package final class EdgeStage {
       if link.isOpen { link.hub.close(link.number, now) }
       link.isOpen = false
       return false
-    case .unsubscribe, .learn: return false
+    case .unsubscribe, .learn, .remember: return false
     }
   }
 }

@@ -28,8 +28,11 @@ struct PastOracle: Invariant, SimulationPart {
       asked.removeAll()
       for batch in hub.store.log { try add(batch) }
     case .stored(let batch, _): try add(batch)
-    case .received(let frame, _) where frame[0] == PeerMessageKind.history.rawValue:
-      guard case (let header, .history(let request))? = try? PeerMessage.decode(frame) else { return }
+    case .received(let frame, let peer) where frame[0] == PeerMessageKind.history.rawValue:
+      // A session that must say hello again is not heard.
+      guard case (let header, .history(let request))? = try? PeerMessage.decode(frame),
+        peer.hub.read({ $0.hasOpenSession(header.session) }) == true
+      else { return }
       asked[header.session] = request
     case .sent(let frame, .past, _, let hub):
       guard case (let header, .past(let page))? = try? HubMessage.decode(frame) else {

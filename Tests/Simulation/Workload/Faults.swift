@@ -85,11 +85,13 @@ final class Faults: SimulationPart {
     try crash(network.peers[newcomer])
   }
 
-  /// Whether nothing is pending anywhere and every peer is current.
+  /// Whether nothing is pending anywhere, in no file either from which a crashed process would send again, and every
+  /// peer is current.
   private var isAllQuiet: Bool {
     guard hub.isRunning, hub.store.underway.isEmpty, !hub.store.log.isEmpty else { return false }
     return network.peers.allSatisfy { peer in
-      !peer.process.isPaused && peer.writes.unacknowledged.isEmpty
+      !peer.process.isPaused && peer.writes.unacknowledged.isEmpty && !peer.session.hasDeferredOutcomes
+        && peer.outbox.keeping.underWay == nil
         && modelNames.prefix(profile.models).allSatisfy { model in
           guard let head = hub.head(of: model) else { return true }
           return peer.session.isCurrent(model) && peer.session.version(of: model) == (hub.epoch, head.version)

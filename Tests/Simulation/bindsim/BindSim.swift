@@ -39,6 +39,15 @@ struct BindSim: ParsableCommand {
     #endif
   }
 
+  /// Whether the histories are those of several hubs over one log.
+  private var isCell: Bool {
+    #if MUTANTS
+      cell || mutant?.hasPrefix("cell") == true
+    #else
+      cell
+    #endif
+  }
+
   /// From this many histories on, every situation must have occurred.
   private static let enough = 1_000
 
@@ -55,16 +64,18 @@ struct BindSim: ParsableCommand {
     for number in 0..<UInt64(max(seeds, 0)) {
       // Every second seed is fresh.
       let seed = untilBroken ? from + number : (number % 2 == 0 ? from : fresh) + number / 2
-      let world = World(seed: seed, isCell: cell)
+      let world = World(seed: seed, isCell: isCell)
       run += 1
       do {
         if !onlyEdges { try world.run() }
         // A history with an edge is a world of its own.
-        if onlyEdges || !cell && number % BindSim.everyEdge == 0 { try EdgeWorld(seed: seed).run() }
+        if onlyEdges || !isCell && number % BindSim.everyEdge == 0 { try EdgeWorld(seed: seed).run() }
       } catch {
         broken += 1
-        let kind = cell ? "--cell " : ""
+        let kind = isCell ? "--cell " : ""
         print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim \(kind)--replay \(seed)")
+        // A long run tells at once, into a file too.
+        fflush(nil)
       }
       all.add(world.counts)
       digest = digest &* 31 &+ world.digest
@@ -74,7 +85,7 @@ struct BindSim: ParsableCommand {
     let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
     print(all.table)
     print(BindSim.figures(all, run, seconds))
-    let never = run >= BindSim.enough && !onlyEdges ? all.never(inCells: cell) : []
+    let never = run >= BindSim.enough && !onlyEdges ? all.never(inCells: isCell) : []
     for situation in never { print("never happened: \(situation.rawValue)") }
     print("digest of these histories: \(String(digest, radix: 16))")
     print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
@@ -104,10 +115,10 @@ struct BindSim: ParsableCommand {
   #endif
 
   private func printTrace(_ seed: UInt64) {
-    let world = World(seed: seed, isCell: cell, keepsTrace: true)
+    let world = World(seed: seed, isCell: isCell, keepsTrace: true)
     do {
       if !onlyEdges { try world.run() }
-      if !cell { try EdgeWorld(seed: seed).run() }
+      if !isCell { try EdgeWorld(seed: seed).run() }
       print(world.trace.joined(separator: "\n"))
     } catch {
       print(world.trace.joined(separator: "\n"))

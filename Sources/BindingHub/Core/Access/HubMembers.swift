@@ -56,6 +56,14 @@ extension HubMachine {
     return all + [Capability.representing] + (user.isUnlimited || user.isAdmin ? [Capability.administering] : [])
   }
 
+  /// Refuses what concerns the whole hub to those without the right to it.
+  mutating func isAdmin(_ header: PeerHeader, _ connection: ConnectionID, _ output: inout HubOutput) -> Bool {
+    let user = hub.access.rights(in: header.session, on: connection)
+    guard !user.isUnlimited, !user.isAdmin else { return true }
+    hub.deny("\(user.words) lacks the right admin", header.session, connection, &output)
+    return false
+  }
+
   /// Ends the sessions that speak for somebody who is a member no longer, or may do something else now. Nothing that
   /// is decided from now on reaches them.
   mutating func endRepresented(_ time: HubTime, _ output: inout HubOutput) {

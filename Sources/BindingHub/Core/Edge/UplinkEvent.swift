@@ -161,12 +161,20 @@ extension HubMachine {
   /// Tells every session that wants to know whether what it reads is as new as the upstream hub's.
   private mutating func tellSessions(isReached: Bool, _ time: HubTime, _ output: inout HubOutput) {
     edge?.isCaughtUp = isReached
+    tellUpstream(&output)
+  }
+
+  /// Tells every session that wants to know whether what it reads may be old.
+  func tellUpstream(_ output: inout HubOutput) {
     for session in hub.sessions.inOrder { tellUpstream(session.id, &output) }
   }
 
+  /// Whether what is read here is as new as what this hub follows: its upstream hub, or a log that it shares.
+  package var isUpToDate: Bool { edge?.isCaughtUp ?? shared?.isUpToDate ?? true }
+
   func tellUpstream(_ session: SessionID, _ output: inout HubOutput) {
-    guard let edge, hub.sessions[session]?.capabilities.learnsUpstream == true else { return }
-    hub.send(.upstream(UpstreamState(session: session, isReached: edge.isCaughtUp)), to: session, &output)
+    guard hub.sessions[session]?.capabilities.learnsUpstream == true else { return }
+    hub.send(.upstream(UpstreamState(session: session, isReached: isUpToDate)), to: session, &output)
   }
 
   /// An outcome as a peer can read it: an older one does not know why an edge defers writes.

@@ -90,6 +90,9 @@ struct ExpiryTable {
     }
   }
 
+  /// Whether a value of the model is to expire.
+  func hasTerms(of index: Int) -> Bool { places[index] != nil }
+
   /// A model has gone.
   mutating func forget(_ index: Int) {
     for place in (places.removeValue(forKey: index) ?? [:]).values { drop(place) }

@@ -4,8 +4,12 @@ import BindingProtocol
 struct ListEdits {
   enum Edit {
     case removed
-    /// The element at its rank; nil: the present element.
-    case element(FieldValue?)
+    /// The element, at its rank.
+    case element(FieldValue)
+    /// The present element has another place, perhaps at the same rank: its neighbours may have got others.
+    case moved
+    /// The present element has another rank.
+    case renumbered
   }
   /// Elements in the order in which they were first changed.
   private(set) var elements: [FieldID] = []
@@ -22,11 +26,15 @@ struct ListEdits {
   }
 
   /// A neighbour has another rank.
-  mutating func renumber(_ field: FieldID) { if edits[field] == nil { set(field, .element(nil)) } }
+  mutating func renumber(_ field: FieldID) { if edits[field] == nil { set(field, .renumbered) } }
 
-  /// An element has another place.
+  /// An element has another place. Its own field tells so, whatever its rank: conditions on it, undo and the history
+  /// of an element compare and find nothing else.
   mutating func move(_ field: FieldID, in list: String) {
-    renumber(field)
+    switch edits[field] {
+    case nil, .renumbered?: set(field, .moved)
+    case .removed?, .element?, .moved?: break
+    }
     touch(list)
   }
 
@@ -60,15 +68,11 @@ extension Sequencer {
       bytes += value?.bytes.count ?? 0
     }
     for id in edits.elements {
-      switch edits[id] {
-      case .removed?: if model.fields.decided(id).hasValue { try write(nil, to: id) }
-      case .element(let element)?:
-        let list = ListElements.parts(of: model.fields[id].name)?.list ?? ""
-        guard let rank = model.order(of: String(list)).rank(of: id) else { continue }
-        let present = element == nil ? model.presentValue(id).flatMap { ListElements.stored($0) } : nil
-        guard let element = element ?? present?.element, present?.rank != rank else { continue }
-        try write(ListElements.value(at: rank, element), to: id)
-      case nil: break
+      guard let edit = edits[id] else { continue }
+      if case .removed = edit {
+        if model.fields.decided(id).hasValue { try write(nil, to: id) }
+      } else if let value = element(edit, of: id, in: model) {
+        try write(value, to: id)
       }
     }
     guard bytes <= Sequencer.mostListBytes else {
@@ -93,6 +97,16 @@ extension Sequencer {
     }
     edits = ListEdits()
     return changed
+  }
+
+  /// The value of an element that stays; nil: it has that already.
+  private func element(_ edit: ListEdits.Edit, of id: FieldID, in model: ModelLog) -> FieldValue? {
+    let list = ListElements.parts(of: model.fields[id].name)?.list ?? ""
+    guard let rank = model.order(of: String(list)).rank(of: id) else { return nil }
+    if case .element(let element) = edit { return ListElements.value(at: rank, element) }
+    guard let present = model.presentValue(id).flatMap({ ListElements.stored($0) }) else { return nil }
+    if case .renumbered = edit, present.rank == rank { return nil }
+    return ListElements.value(at: rank, present.element)
   }
 
   /// Undoes what the present proposal changed in lists.

@@ -258,7 +258,14 @@ struct LogPosition {
 
 /// The sessions that have joined a model.
 struct ModelMembers {
-  var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
+  var sessions: Set<SessionID> = [] {
+    didSet {
+      seating &+= 1
+      wasJoined = wasJoined || !sessions.isEmpty
+    }
+  }
+  /// Whether a session has joined it at this hub since it is here.
+  private(set) var wasJoined = false
   /// Those that are served on the request connection.
   var routed: Set<SessionID> = []
   /// Those that do not know lists.

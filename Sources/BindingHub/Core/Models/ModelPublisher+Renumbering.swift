@@ -57,8 +57,7 @@ extension ModelPublisher {
       verifications.forget(id, in: index)
       let connection = hub.sessions.with(id) { session in
         let record = session.joins.removeValue(forKey: old)
-        session.joins[model.topic] = JoinRecord(
-          open: nil, subscribeBy: 0, delivery: nil, applied: nil, healed: record?.healed ?? 0)
+        session.joins[model.topic] = JoinRecord(nil, subscribeBy: 0, delivery: nil, after: record)
         session.isOver = true
         return session.connection
       }

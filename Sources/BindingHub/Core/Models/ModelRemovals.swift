@@ -29,6 +29,9 @@ struct ModelRemovals {
       ModelRemovals.isGone(index, presence, &hub)
     else { return false }
     if model.ephemeral != nil || !model.position.hasRecords { return true }
+    // Peers of other hubs may have joined it. Only a hub whose own peers have left removes it from a shared log: else
+    // one without peers would end their sessions again and again.
+    if hub.configuration.isShared, !model.members.wasJoined { return true }
     model.removal = Removal()
     waiting.append(index)
     return false
@@ -54,7 +57,8 @@ struct ModelRemovals {
     while underWay < ModelRemovals.most, !waiting.isEmpty, time.monotonic >= hub.storeFullUntil {
       let index = waiting.removeLast()
       let model = hub.models[index]
-      guard ModelRemovals.isGone(index, presence, &hub) else {
+      // Meanwhile another hub may have removed it.
+      guard model.removal != nil, ModelRemovals.isGone(index, presence, &hub) else {
         model.removal = nil
         continue
       }

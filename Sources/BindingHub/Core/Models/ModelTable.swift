@@ -41,6 +41,9 @@ struct ModelTable: RandomAccessCollection {
   /// The topics assigned after `topic` that have a model, in the order of their assignment.
   func topics(after topic: Topic) -> some Sequence<Topic> { topics.topics(after: topic) }
 
+  /// Whether it is to be settled at the end of the drain.
+  func isTouched(_ index: Int) -> Bool { isTouched[index] }
+
   func isRemoved(_ index: Int) -> Bool { logs[index] === removed }
 
   // MARK: Making and removing

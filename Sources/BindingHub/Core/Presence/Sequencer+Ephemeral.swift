@@ -13,6 +13,15 @@ extension Sequencer {
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or disconnects")
   }
 
+  /// Refuses an owner where several hubs share the log: the other hubs would let writes pass that it has not approved.
+  func checkOwnable(_ field: String, in model: ModelLog) throws(Verdict) {
+    guard field == Names.owner else { return }
+    throw .refused(
+      .notPermitted,
+      "\(Names.storedModel(of: model.id)) cannot have an owner, because several hubs share its log and another one "
+        + "could not ask it; connect its peers to one hub that has its store alone")
+  }
+
   /// Checks a value against the stored model's description, which applies to the ephemeral model too.
   func check(
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog

@@ -225,6 +225,9 @@ struct RecoveryCoordinator {
 }
 
 extension Join {
+  /// The number up to which its peer has every outcome; 0: it has none.
+  var decided: ProposalNumber { max(unacknowledged, 1) - 1 }
+
   /// Whether the peer has a version of this epoch of the log that the model has not reached here, and can have reached.
   func isAhead(of model: ModelLog, in epoch: Epoch) -> Bool {
     model.ephemeral == nil && self.epoch == epoch && version > model.version && version <= RecoveryPoint.lastVersion

@@ -2,6 +2,10 @@ import BindingProtocol
 
 /// Identities beyond their sessions: what the hub remembers of them, and when it forgets it (R11).
 extension HubContext {
+  /// Whether every number that the log has of an identity is known, where nobody has forgotten any. A log that several
+  /// hubs share forgets none before its outcomes are confirmed.
+  func hasNumbers(of tag: Tag) -> Bool { configuration.isShared || sessions.writersBefore.contains(tag) }
+
   /// Whether an identity has confirmed all its outcomes in a model.
   private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
     models[index].writers.index(of: tag).map { writer in models[index].writers.with(writer) { $0.isConfirmed } } ?? true
@@ -21,7 +25,7 @@ extension HubContext {
   /// Forgets an identity and its last decided numbers. A later hello of it is welcomed as unknown.
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
-    if !configuration.isShared { sessions.writersBefore.remove(tag) }
+    sessions.writersBefore.remove(tag)
     counters.forgottenIdentities += 1
     guard !configuration.isShared else { return }
     for index in identity.models {
@@ -36,7 +40,7 @@ extension HubContext {
     let idle = sessions.identities.filter { $0.value.session == nil }.sorted { $0.value.lastSeen < $1.value.lastSeen }
     for (tag, identity) in idle.prefix(sessions.identities.count - configuration.maxIdentities) {
       // An identity without a last decided number cannot have had a decision.
-      if !identity.models.isEmpty || sessions.writersBefore.contains(tag) {
+      if !configuration.isShared, !identity.models.isEmpty || sessions.writersBefore.contains(tag) {
         sessions.evictedLastSeen = max(sessions.evictedLastSeen ?? 0, identity.lastSeen)
       }
       // The store keeps these numbers, and the next start of the hub knows the identity by them; until then the

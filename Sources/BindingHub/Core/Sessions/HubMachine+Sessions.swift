@@ -26,6 +26,12 @@ extension HubMachine {
       hub.error(code, text, id, connection, &output)
       return
     }
+    let knowsHubs = hello.capabilities.contains(Capability.hubs)
+    if others.drain != nil {
+      sendOthers(id, connection, knowsHubs: knowsHubs, &output)
+      hub.error(.closing, closingWords, id, connection, &output)
+      return
+    }
     if edge != nil, !mayBegin(hello, id, connection, upstreamKnew: upstreamKnew, &output) { return }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
@@ -39,8 +45,7 @@ extension HubMachine {
       return
     }
     if Capability.otherDraft(in: hello.capabilities) != nil { hub.counters.otherDrafts += 1 }
-    let asked = hello.leaseMilliseconds == 0 ? hub.configuration.leaseMilliseconds : hello.leaseMilliseconds
-    let lease = min(max(asked, hub.configuration.leaseRange.lowerBound), hub.configuration.leaseRange.upperBound)
+    let lease = hub.configuration.lease(asked: hello.leaseMilliseconds)
     let subscriber = hub.sessions.earlySubscribers.removeValue(forKey: id)
     hub.sessions.add(
       SessionRecord(
@@ -53,22 +58,22 @@ extension HubMachine {
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     hub.sessions.identities[tag]?.lastSeen = time.monotonic
     hub.forgetIdentitiesPastLimit()
-    let wasKnown = known?.hasReceivedWelcome ?? false
     if edge != nil { edge?.sessions[id] = EdgeSession(hello: hello, isWriter: upstreamKnew != nil) }
+    let durability = edge?.upstream?.durability ?? hub.durability
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: hub.logID, epoch: hub.epoch,
-      knewIdentity: edge == nil ? wasKnown || hub.sessions.writersBefore.contains(tag) : upstreamKnew ?? false,
+      knewIdentity: edge == nil ? known?.hasReceivedWelcome == true || hub.hasNumbers(of: tag) : upstreamKnew ?? false,
       mayAskOffers: recovery.mayAsk(hub.configuration),
-      durability: edge?.upstream?.durability ?? hub.durability,
-      heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds,
-      leaseMilliseconds: lease,
+      durability: durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds, leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
       capabilities: capabilities(representing: represented.map { _ in user })
-        + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : []))
+        + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : [])
+        + (durability == .replicated ? [Capability.replicated] : []))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
-    if edge?.isCaughtUp == false { tellUpstream(id, &output) }
+    sendOthers(id, connection, knowsHubs: knowsHubs, &output)
+    if !isUpToDate { tellUpstream(id, &output) }
   }
 
   /// Ends the session that an identity had before another one.
@@ -287,12 +292,5 @@ extension HubMachine {
   /// The messages that waited for a connection have left.
   package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
     publisher.congested.becameWritable(connection, &hub, &output)
-  }
-
-  /// Tells every session that the hub is going down.
-  package mutating func close(into output: inout HubOutput) {
-    for session in hub.sessions.inOrder {
-      hub.error(.closing, "the hub is shutting down", session.id, session.connection, &output)
-    }
   }
 }

@@ -43,6 +43,10 @@ struct SessionCapabilities {
   let onlyWrites: Bool
   /// Whether it is told if an edge reaches its upstream hub.
   let learnsUpstream: Bool
+  /// Whether its joins are answered with nothing older than the log that hubs share.
+  let wantsLatest: Bool
+  /// Whether it is told the other hubs of the log.
+  let knowsHubs: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
@@ -53,6 +57,8 @@ struct SessionCapabilities {
     knowsLists = names.contains(Capability.lists)
     onlyWrites = names.contains(Capability.writes)
     learnsUpstream = names.contains(Capability.upstream)
+    wantsLatest = names.contains(Capability.latest)
+    knowsHubs = names.contains(Capability.hubs)
   }
 }
 
@@ -82,6 +88,19 @@ struct JoinRecord {
   var applied: Version?
   /// The number of divergences that the peer healed in this session, as last reported.
   var healed: UInt32 = 0
+  /// The log may have forgotten its writer: the peer says hello again before it writes.
+  var mustGreet = false
+
+  /// What goes on from the membership before.
+  init(_ open: Join?, subscribeBy: UInt64, delivery: Joined.Delivery?, after before: JoinRecord?) {
+    (self.open, self.subscribeBy, self.delivery) = (open, subscribeBy, delivery)
+    (healed, mustGreet) = (before?.healed ?? 0, before?.mustGreet ?? false)
+  }
+
+  /// A join that keeps how the session is served.
+  init(_ join: Join, subscribeBy: UInt64, after before: JoinRecord?) {
+    self.init(join, subscribeBy: subscribeBy, delivery: before?.delivery, after: before)
+  }
 }
 
 /// What is known of an identity beyond its session.

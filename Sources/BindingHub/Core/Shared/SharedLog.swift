@@ -9,30 +9,37 @@ struct SharedLog {
     let connection: ConnectionID
   }
 
-  /// Whether listing has begun, and whether every model was named.
-  private(set) var isListing = false
-  private(set) var isListed = false
   /// Models that the store has named and that are still to be loaded.
   private var unloaded: Set<String> = []
+  /// Models that no session has joined, by the time from which on that is so.
+  var unused = UnusedModels()
   private var hellos: [(number: UInt64, held: HeldHello)] = []
   /// The last number to sync with, and the last that was answered.
   private var lastSync: UInt64 = 0
   private var synced: UInt64 = 0
-
-  /// Whether every model that the log had when this hub began is here.
-  var isComplete: Bool { isListed && unloaded.isEmpty }
-
-  /// - Returns: whether to list the models now: the first time.
-  mutating func beginListing() -> Bool {
-    defer { isListing = true }
-    return !isListing
-  }
+  /// Whether the store answers, and the number that shows when all that was missed meanwhile is here.
+  private var isReached = true
+  private var upToDateAt: UInt64 = 0
+  /// Whether nothing is missing here but what other hubs store now.
+  private(set) var isUpToDate = true
 
   mutating func name(_ model: String) { unloaded.insert(model) }
 
-  mutating func endListing() { isListed = true }
-
   mutating func loaded(_ model: String) { unloaded.remove(model) }
+
+  /// The store answers, or not.
+  /// - Returns: a number to sync with, where it answers again.
+  mutating func setReached(_ isReached: Bool) -> UInt64? {
+    defer { self.isReached = isReached }
+    if !isReached { isUpToDate = false }
+    guard isReached, !self.isReached else { return nil }
+    lastSync += 1
+    upToDateAt = lastSync
+    return lastSync
+  }
+
+  /// Notices that all that was missed is here.
+  mutating func catchUp() { if isReached, synced >= upToDateAt, unloaded.isEmpty { isUpToDate = true } }
 
   // MARK: Hellos
 
@@ -55,6 +62,12 @@ struct SharedLog {
     return due
   }
 
+  /// All hellos that are held, where the log is out of reach.
+  mutating func takeAll() -> [HeldHello] {
+    defer { hellos.removeAll() }
+    return hellos.map(\.held)
+  }
+
   /// The connection is gone.
   mutating func forget(_ connection: ConnectionID) { hellos.removeAll { $0.held.connection == connection } }
 }
@@ -69,33 +82,45 @@ extension HubMachine {
 
   /// Handles an event of a store that several hubs share.
   package mutating func receive(_ event: SharedEvent, time: HubTime, into output: inout HubOutput) {
+    let wasUpToDate = isUpToDate
     switch event {
+    case .connected(let isConnected):
+      if let number = shared?.setReached(isConnected) { output.sync = number }
+      for held in isConnected ? [] : shared?.takeAll() ?? [] {
+        hello(held.hello, held.session, held.connection, time, &output)
+      }
     case .appended(_, let answers): for answer in answers { take(answer, time, &output) }
     case .loaded(let head, let result): loaded(head, result, time, &output)
-    case .listed(_, let heads, let isLast): list(heads, isLast, &output)
-    case .followed(let records, _): for record in records { follow(record, time, &output) }
+    case .listed(_, let heads, let isLast): listed(heads, isLast, &output)
+    case .followed(let records, _): follow(records, time, &output)
     case .changed(let heads): for head in heads { compare(with: head, &output) }
-    case .caughtUp: if shared?.beginListing() == true { output.listAfter = "" }
     case .lost: hub.counters.tailLosses += 1
     case .synced(let number): shared?.sync(number)
     case .room(let room): if room < .full { hub.storeFullUntil = 0 }
     case .grade(let grade, _): hub.durability = grade.durability
     case .history(let query, let result): answered(query, result, into: &output)
     case .failed(let error): output.failure = error
-    case .connected, .head, .folded: break
+    case .caughtUp, .head, .folded: break
     }
     for held in shared?.takeDue() ?? [] {
       hello(held.hello, held.session, held.connection, time, isSynced: true, &output)
     }
-    hub.isComplete = shared?.isComplete ?? true
+    shared?.catchUp()
+    if isUpToDate != wasUpToDate { tellUpstream(&output) }
     finishDrain(time: time, into: &output)
   }
 
-  /// Holds a hello of an identity that this hub does not know: it may have written at another hub a moment ago.
+  /// Holds a hello of an identity that this hub does not know: it may have written at another hub a moment ago, and a
+  /// new process sees all that was acknowledged anywhere before it. While the log is out of reach nobody can tell: a
+  /// new process is told that, and a peer that was welcomed elsewhere had better try another hub.
   mutating func holds(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ output: inout HubOutput
   ) -> Bool {
-    guard !hub.sessions.writersBefore.contains(hello.identity.tag) else { return false }
+    guard isUpToDate else {
+      guard hello.isResuming else { return false }
+      hub.error(.closing, "this hub does not reach the log that it shares with others", id, connection, &output)
+      return true
+    }
     output.sync = shared?.hold(.init(hello: hello, session: id, connection: connection))
     return true
   }
@@ -112,43 +137,64 @@ extension HubMachine {
       output.batches.append(batch)
       return
     }
-    var mustLoad = hub.models[index].batch.shared.endAppend()
-    switch answer.result {
+    settle(answer.result, of: batch, index, time, &output)
+    guard let now = hub.models.index(named: answer.model) else { return }
+    goOn(now, time, &output)
+  }
+
+  /// The batch that was sent last has this result.
+  private mutating func settle(
+    _ result: SharedAppended, of batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    let mustLoad = hub.models[index].batch.shared.endAppend()
+    let count = hub.models[index].batch.pending.proposals.count
+    switch result {
     case .unknown: break
     case .stored(let revision):
       _ = hub.models[index].position.tail?.take(batch.record, revision: revision)
       hub.models[index].batch.shared.pace = .together
-      settle(.stored, of: batch, index, time, &output)
+      settle(Appended.stored, of: batch, index, time, &output)
+    case .full: settle(Appended.full, of: batch, index, time, &output)
+    case .moved, .folded, .tooLarge: hub.decideAgain(index)
+    }
+    guard let now = hub.models.index(named: batch.model) else { return }
+    if batch.form == .removal { keepRemoved(now, time, &output) }
+    if mustLoad { load(now, &output) }
+    switch result {
     case .moved(let records):
       hub.counters.movedBatches += 1
-      hub.decideAgain(index)
-      for record in records { follow(record, time, &output) }
+      for record in records { take(record, time, &output) }
     case .folded:
       hub.counters.movedBatches += 1
-      hub.decideAgain(index)
-      mustLoad = true
-    case .full: settle(.full, of: batch, index, time, &output)
-    case .tooLarge:
-      let count = hub.models[index].batch.pending.proposals.count
-      hub.decideAgain(index)
-      hub.models[index].batch.shared.pace = count > 1 ? .oneByOne : .refuseNext
+      load(now, &output)
+    case .tooLarge: hub.models[index].batch.shared.pace = count > 1 ? .oneByOne : .refuseNext
+    case .unknown, .stored, .full: break
     }
-    guard let now = hub.models.index(named: answer.model) else { return }
-    if mustLoad { load(now, &output) }
-    if batch.form == .removal { keepRemoved(now, time, &output) }
-    goOn(now, time, &output)
   }
 
   // MARK: The tail
 
-  private mutating func follow(_ record: SharedRecord, _ time: HubTime, _ output: inout HubOutput) {
+  /// Takes records in, in their order, and goes on in their models.
+  mutating func follow(_ records: [SharedRecord], _ time: HubTime, _ output: inout HubOutput) {
+    for record in records { take(record, time, &output) }
+    var done: Set<String> = []
+    for record in records where done.insert(record.batch.model).inserted {
+      if let index = hub.models.index(named: record.batch.model) { goOn(index, time, &output) }
+    }
+  }
+
+  private mutating func take(_ record: SharedRecord, _ time: HubTime, _ output: inout HubOutput) {
     let batch = record.batch
     guard let index = hub.models.index(named: batch.model) else {
-      if batch.form != .removal { load(hub.models.make(batch.model, from: .none), &output) }
+      if batch.form != .removal { loadWatched(batch.model, &output) }
       return
     }
     let model = hub.models[index]
-    guard !model.batch.shared.isLoading else { return model.batch.shared.see(batch.record) }
+    guard !model.batch.shared.isLoading else { return model.batch.shared.keep(record) }
+    if let sent = model.batch.shared.sent, sent.record == batch.record {
+      // It was on its way when the batch was sent. What comes first settles the batch; its answer is then dropped.
+      return settle(batch == sent ? .stored(record.revision) : .moved([record]), of: sent, index, time, &output)
+    }
     switch model.position.tail?.take(batch.record, revision: record.revision) ?? .load {
     case .skip: return
     case .load: return load(index, &output)
@@ -160,59 +206,35 @@ extension HubMachine {
     if batch.form == .removal {
       clear(index, at: batch.record, batch.version, time, &output)
     } else {
-      applyFollowed(batch, index, time, &output)
+      apply(batch, index, time, &output)
     }
-    guard let now = hub.models.index(named: batch.model) else { return }
-    goOn(now, time, &output)
   }
 
-  private mutating func applyFollowed(
-    _ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput
-  ) {
-    let model = hub.models[index]
-    var before: [Tag: ProposalNumber] = [:]
-    for decision in batch.decisions where decision.form == .forgotten {
-      before[decision.origin.tag] = model.writers.lastStored(of: decision.origin.tag)
-    }
-    let known = model.writers.records.count
-    model.batch.lists.forget()
-    apply(batch, index, time, &output)
-    for writer in min(known, model.writers.records.count)..<model.writers.records.count {
-      hub.sessions.writersBefore.insert(model.writers.records[writer].origin.tag)
-    }
-    if !before.isEmpty { SharedWriters.recall(batch.decisions, in: index, before: before, &hub) }
-  }
-
-  /// Loads a model that has an older record than its head.
+  /// Loads a model that has an older record than its head. One that is not here may be new.
   private mutating func compare(with head: SharedHead, _ output: inout HubOutput) {
     if let index = hub.models.index(named: head.model) {
       guard hub.models[index].position.tail?.isBehind(head) ?? true else { return }
       shared?.name(head.model)
       load(index, &output)
     } else if !head.isRemoved {
-      shared?.name(head.model)
-      load(hub.models.make(head.model, from: .none), &output)
+      loadWatched(head.model, &output)
     }
   }
 
-  private mutating func list(_ heads: [SharedHead], _ isLast: Bool, _ output: inout HubOutput) {
-    for head in heads {
-      let index = hub.models.index(named: head.model) ?? hub.models.make(head.model, from: .none)
-      guard hub.models[index].position.tail == nil else { continue }
-      shared?.name(head.model)
-      load(index, &output)
-    }
-    if isLast { shared?.endListing() } else { output.listAfter = heads.last?.model }
+  /// Loads a model that is not here, if a session watches a prefix of it: it is then announced. What nobody uses here
+  /// is not kept.
+  private mutating func loadWatched(_ model: String, _ output: inout HubOutput) {
+    if isWatched(model) { load(hub.models.make(model, from: .none), &output) }
   }
 }
 
 extension SharedGrade {
-  /// What the hub's peers are told: a grade that survives the power loss of all nodes is that of a disk.
+  /// What the hub's peers are told.
   package var durability: Durability {
     switch self {
     case .memory: .memory
     case .process: .process
-    case .replicated: .disk
+    case .replicated: .replicated
     }
   }
 }

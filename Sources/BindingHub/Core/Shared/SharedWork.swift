@@ -9,10 +9,14 @@ struct SharedWork {
   private(set) var isLoading = false
   /// How proposals are decided.
   var pace = Pace.together
-  /// Whether it is to be loaded once the batch has its answer.
+  /// Whether it is to be loaded once the batch, or the load under way, has its answer.
   private(set) var isLoadDue = false
-  /// The last record that the tail has shown while the model could not take it in.
-  private var seen: UInt64 = 0
+  /// What the tail has shown while the model is being loaded, in order.
+  private var kept: [SharedRecord] = []
+  /// Whether the model waits to be let go, unless it is used again.
+  var isUnused = false
+  /// The most records that are kept; past it the model is loaded again.
+  private static let mostKept = 256
 
   /// How proposals are decided where a batch had more bytes than the store takes.
   enum Pace {
@@ -24,20 +28,24 @@ struct SharedWork {
     case refuseNext
   }
 
-  /// Begins to load, at once or after the batch under way.
+  /// Begins to load, at once, or after the batch or the load under way: what that finds may be older than this call.
   /// - Returns: whether at once.
   mutating func beginLoading() -> Bool {
-    guard !isLoading else { return false }
-    isLoadDue = sent != nil
-    isLoading = sent == nil
-    return isLoading
+    isLoadDue = sent != nil || isLoading
+    guard !isLoadDue else { return false }
+    isLoading = true
+    return true
   }
 
-  /// The model was loaded up to a record.
-  /// - Returns: whether that is all that the tail has shown.
-  mutating func endLoading(at record: UInt64) -> Bool {
+  /// The model was loaded.
+  /// - Returns: what the tail has shown meanwhile; nil: the model is to be loaded again.
+  mutating func endLoading() -> [SharedRecord]? {
     isLoading = false
-    return seen <= record
+    defer {
+      isLoadDue = false
+      kept.removeAll()
+    }
+    return isLoadDue ? nil : kept
   }
 
   /// The batch has its answer.
@@ -48,8 +56,10 @@ struct SharedWork {
     return isLoadDue
   }
 
-  /// The tail shows a record while the model is loaded.
-  mutating func see(_ record: UInt64) { seen = max(seen, record) }
+  /// The tail shows a record while the model is being loaded.
+  mutating func keep(_ record: SharedRecord) {
+    if kept.count < SharedWork.mostKept { kept.append(record) } else { isLoadDue = true }
+  }
 }
 
 extension HubMachine {
@@ -81,13 +91,13 @@ extension HubMachine {
     shared?.loaded(head.model)
     guard let index = hub.models.index(named: head.model), hub.models[index].batch.shared.isLoading else { return }
     let model = hub.models[index]
-    let isAll = model.batch.shared.endLoading(at: head.record)
+    let kept = model.batch.shared.endLoading()
     hub.decideAgain(index)
     do throws(StoreError) {
       if let stored = try result.get() {
         try apply(stored, index, time, &output)
+        if model.position.tail == nil { unmake(model) }
         model.position.tail = SharedModelTail(head)
-        hub.sessions.writersBefore.formUnion(model.writers.records.lazy.map(\.origin.tag))
       } else {
         clear(index, at: head.record, head.version, time, &output)
         if !hub.models.isRemoved(index) { model.position.tail = SharedModelTail(head) }
@@ -98,7 +108,9 @@ extension HubMachine {
     }
     guard !hub.models.isRemoved(index) else { return }
     hub.models.touch(index)
-    if !isAll { return load(index, &output) }
+    guard let kept else { return load(index, &output) }
+    follow(kept, time, &output)
+    guard hub.models.index(named: head.model) == index else { return }
     reportAhead(of: model, &output)
     goOn(index, time, &output)
   }
@@ -112,6 +124,7 @@ extension HubMachine {
       return remove(index)
     }
     let (hadRecords, tail) = (model.position.hasRecords, model.position.tail)
+    let hasMissed = tail != nil && record > model.position.record
     // Whoever removed it had seen that every writer has confirmed its outcomes.
     model.forget(Set(model.writers.records.lazy.map(\.origin.tag)))
     model.fields = FieldSlots()
@@ -122,13 +135,28 @@ extension HubMachine {
     model.position.tail = tail
     model.forgetRecent()
     expiries.update(index, model, now: time.monotonic)
-    if hadRecords { publisher.endSessions(in: index, &hub, &output) }
+    if hadRecords {
+      publisher.endSessions(in: index, &hub, &output)
+    } else if hasMissed {
+      SharedWriters.endUnknown(in: index, &hub)
+    }
   }
 
-  /// A join by a peer that has a later version than this hub: the peer was at another hub. This one loads the model
-  /// before it answers.
-  mutating func loadIfBehind(_ join: Join, _ index: Int, _ output: inout HubOutput) {
-    if join.isAhead(of: hub.models[index], in: hub.epoch) { load(index, &output) }
+  /// A join by a peer that has a later version than this hub, or has seen more of its own numbers decided, for it was
+  /// at another hub; or by one that wants the latest: this hub loads the model before it answers. Only numbers that the
+  /// log itself does not have are then raised.
+  mutating func loadIfBehind(
+    _ join: Join, _ session: SessionID, of tag: Tag, _ index: Int, _ output: inout HubOutput
+  ) {
+    let model = hub.models[index]
+    guard model.ephemeral == nil else { return }
+    let isBehindNumbers = model.writers.lastStored(of: tag) < join.decided
+    if isBehindNumbers || join.isAhead(of: model, in: hub.epoch) {
+      hub.counters.joinsAhead += 1
+    } else if hub.sessions[session]?.capabilities.wantsLatest != true {
+      return
+    }
+    load(index, &output)
   }
 
   /// A peer that is ahead of what the log itself has proves that the engine has lost commits, or lies.

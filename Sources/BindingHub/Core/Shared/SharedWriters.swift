@@ -30,34 +30,56 @@ enum SharedWriters {
   }
 
   /// Decides to forget writers without a session here that have written nothing for as long as identities are
-  /// remembered, by the time of the log.
+  /// remembered, by the time of the log, and that have confirmed every outcome: what others have may be sent again.
   static func forgetSilent(wall: UInt64, _ hub: inout HubContext) {
     let limit = hub.configuration.identityMilliseconds
     for index in hub.models.indices where hub.models[index].ephemeral == nil {
       let silent = hub.models[index].writers.records.filter { record in
-        record.origin.tag != .none && record.decidedAt > 0 && record.decidedAt + limit < wall
+        record.origin.tag != .none && record.decidedAt > 0 && record.decidedAt + limit < wall && record.isConfirmed
           && hub.sessions.identities[record.origin.tag]?.session == nil
       }
       for record in silent { forget(record.origin.tag, in: CollectionOfOne(index), &hub) }
     }
   }
 
-  /// A record has forgotten writers. What a writer that has a session here had is raised again.
-  static func recall(_ decisions: [Decision], in index: Int, before: [Tag: ProposalNumber], _ hub: inout HubContext) {
-    let model = hub.models[index]
+  /// A record has forgotten writers. One that has a session here wrote at another hub meanwhile, and what it had sent
+  /// here before may still wait, or be on its way.
+  static func end(_ decisions: [Decision], in index: Int, _ hub: inout HubContext) {
     for decision in decisions where decision.form == .forgotten {
-      let tag = decision.origin.tag
-      guard model.writers.index(of: tag) == nil, let number = before[tag] else { continue }
-      guard hub.sessions.identities[tag]?.session != nil else {
-        hub.sessions.writersBefore.remove(tag)
-        continue
-      }
-      let writer = hub.writer(decision.origin, in: index)
-      model.writers.with(writer) { $0.lastDecided = number }
-      model.batch.borrow()
-      model.batch.pending.touchedWriters.append(writer)
-      model.batch.pending.decisions.append(Decision(origin: decision.origin, number: number, outcome: nil))
-      hub.models.touch(index)
+      guard let session = hub.sessions.identities[decision.origin.tag]?.session else { continue }
+      mustGreet(session, in: index, &hub)
     }
+  }
+
+  /// Records were folded or removed before this hub has seen them, so any writer that the model does not have now may
+  /// have been decided and forgotten in them.
+  static func endUnknown(in index: Int, _ hub: inout HubContext) {
+    let model = hub.models[index]
+    for session in model.members.sessions {
+      guard let tag = hub.sessions.with(session, { $0.identity.tag }), model.writers.index(of: tag) == nil
+      else { continue }
+      mustGreet(session, in: index, &hub)
+    }
+  }
+
+  private static func mustGreet(_ session: SessionID, in index: Int, _ hub: inout HubContext) {
+    let topic = hub.models[index].topic
+    hub.sessions.with(session) { $0.joins[topic]?.mustGreet = true }
+  }
+
+  /// Ends a session whose writer may have been decided and forgotten, instead of deciding for it: its peer, if it is
+  /// still there, says hello and joins again with the number that it has come to.
+  /// - Returns: whether it is ended.
+  static func refuse(
+    _ session: SessionID, _ writer: Int, in model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput
+  ) -> Bool {
+    guard model.writers.with(writer, { $0.lastDecided }) == 0,
+      let record = hub.sessions[session], record.joins[model.topic]?.mustGreet == true
+    else { return false }
+    hub.sessions.with(session) { $0.isOver = true }
+    hub.error(
+      .unknownSession, "what this session wrote to \(model.id) may have been decided at another hub; send hello",
+      session, record.connection, &output)
+    return true
   }
 }

@@ -34,6 +34,7 @@ extension HubMachine {
     if let tag = hub.sessions[session]?.identity.tag { hub.sessions.identities[tag]?.hasReceivedWelcome = true }
     switch join.form {
     case .prefix where edge != nil: joinListing(join, session, &output)
+    case .prefix where shared != nil: joinShared(join, session, &output)
     case .prefix: publisher.announcer.join(join, session, &hub, &output)
     case .model: joinModel(join, session, time, &output)
     }
@@ -91,8 +92,7 @@ extension HubMachine {
     let isRouted = isWriter || isPastTopics || model.permit == nil || !hub.access.rights(of: connection).hasFanout
     let wait = isRouted ? 0 : hub.configuration.subscriptionMilliseconds
     hub.sessions.with(session) {
-      $0.joins[model.topic] = JoinRecord(
-        open: join, subscribeBy: time.monotonic + wait, delivery: present?.delivery, healed: present?.healed ?? 0)
+      $0.joins[model.topic] = JoinRecord(join, subscribeBy: time.monotonic + wait, after: present)
     }
     hub.sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.members.sessions.insert(session)
@@ -123,14 +123,14 @@ extension HubMachine {
     if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }
     if shared != nil {
       // Another hub may have made it, or gone on in it.
-      if isNew { loadNew(index, &output) } else { loadIfBehind(claims, index, &output) }
+      if isNew { loadNew(index, &output) } else { loadIfBehind(claims, session, of: identity.tag, index, &output) }
     } else {
       recovery.believeIfAhead(claims, session, model, &hub, &publisher, &output)
       // An edge's reading session offers what the edge has.
       if !isWriter { recovery.askForOffer(claims, session, model, &hub, time, &output) }
     }
     if let writer = model.writers.index(of: identity.tag) {
-      model.writers.with(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
+      model.writers.with(writer) { $0.confirm(min(join.decided, $0.lastStored)) }
     }
     raiseLastDecided(join, identity, index, time)
   }
@@ -138,6 +138,7 @@ extension HubMachine {
   /// Makes the model that a join names.
   /// - Throws: `Refusal` when the hub has no room for one more.
   private mutating func makeModel(_ id: String, for maker: Tag, _ usage: NameUsage?) throws(Refusal) -> Int {
+    if hub.models.namedCount + 2 > hub.configuration.limits.maxModels { letUnusedGo(leftBy: .max) }
     let stored = Names.storedModel(of: id)
     let storedIndex = hub.models.index(named: stored)
     // An ephemeral model may need its stored model made too.
@@ -187,7 +188,7 @@ extension HubMachine {
     if join.unacknowledged > 1 || model.writers.index(of: origin.tag) != nil {
       let writer = model.writers.index(for: origin)
       hub.sessions.identities[origin.tag]?.models.insert(index)
-      let decided = max(join.unacknowledged, 1) - 1
+      let decided = join.decided
       guard model.writers.with(writer, { $0.lastDecided < decided }), !model.batch.isAppending,
         !hub.isStoreFull(for: model, time)
       else { return }
@@ -226,7 +227,7 @@ extension HubMachine {
       else { continue }
       let isSubscribed = hub.sessions.isSubscribed(subscriber, to: model.topic)
       // While the store is full, the last decided number may not have been raised yet.
-      if hub.isStoreFull(for: model, time), model.writers.lastStored(of: tag) < max(join.unacknowledged, 1) - 1 {
+      if hub.isStoreFull(for: model, time), model.writers.lastStored(of: tag) < join.decided {
         still.append(id)
         continue
       }
@@ -245,7 +246,7 @@ extension HubMachine {
         model.members.routed.remove(id)
       }
       hub.sessions.with(id) {
-        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, delivery: delivery, healed: record.healed)
+        $0.joins[model.topic] = JoinRecord(nil, subscribeBy: 0, delivery: delivery, after: record)
       }
       answer(join, id, tag, model, delivery, &output)
     }

@@ -11,6 +11,8 @@ struct PrefixAnnouncer {
     var rest: Range<Int>
   }
   private var shares: [Share] = []
+  /// The same, of a log that several hubs share.
+  var listings = SharedListings()
 
   /// The most models that a turn checks, and that it announces: a thousand of the longest ids fit into a frame.
   private static let modelsLookedAt = 4_096
@@ -49,16 +51,16 @@ struct PrefixAnnouncer {
     return true
   }
 
-  mutating func forget(_ session: SessionID) { shares.removeAll { $0.session == session } }
+  mutating func forget(_ session: SessionID) {
+    shares.removeAll { $0.session == session }
+    listings.forget(session)
+  }
 
   /// Announces one turn's share, beginning with the sessions that have waited longest.
   mutating func announceShare(_ congested: CongestedConnections, _ hub: inout HubContext, _ output: inout HubOutput) {
-    guard hub.isComplete else { return }
     var left = PrefixAnnouncer.modelsAnnounced
     for _ in shares.indices where left > 0 {
       var share = shares.removeFirst()
-      // While it waited for a log that several hubs share, more models were found.
-      if share.rest.lowerBound == 0 { share.rest = hub.models.indices }
       guard !congested.contains(share.session, hub.sessions) else {
         shares.append(share)
         continue
@@ -92,7 +94,7 @@ struct PrefixAnnouncer {
     return found.count
   }
 
-  private func announce(
+  func announce(
     _ models: [ModelLog], to session: SessionID, _ request: UInt32, isComplete: Bool, _ hub: inout HubContext,
     _ output: inout HubOutput
   ) {
@@ -108,7 +110,7 @@ struct PrefixAnnouncer {
   func announceFirstCommit(of model: ModelLog, _ hub: inout HubContext, _ output: inout HubOutput) {
     guard !model.members.hasFirstCommit, model.position.hasCommits, model.ephemeral == nil else { return }
     model.members.hasFirstCommit = true
-    for id in hub.sessions.withPrefixes.sorted() {
+    for id in hub.sessions.withPrefixes.sorted() where !listings.willName(model.id, to: id) {
       guard let session = hub.sessions[id], hub.access.rights(of: session).mayRead(model.id) else {
         continue
       }

@@ -10,11 +10,13 @@ extension ModelLog {
 
   func origin(ofWriter index: Int) -> Origin { writers.records[index].origin }
 
-  /// Borrows a pending batch, and opens it for commits.
+  /// Borrows a pending batch, and opens it for commits. Clocks of several hubs differ, and a clock may be set back: the
+  /// times of one log never go back.
   func openBatch(epoch: Epoch, time: UInt64) {
     guard !batch.pending.isOpen else { return }
     batch.borrow()
-    batch.pending.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
+    batch.pending.commits.begin(
+      epoch: epoch, previous: version, time: max(time, position.time), namesKnown: FieldID(fields.count))
     batch.pending.fieldsBefore = fields.count
     batch.pending.isOpen = true
   }

@@ -61,9 +61,9 @@ struct ProposalQueue {
         }
         continue
       }
-      let valid = seat.flatMap { $0.isValid(in: model, log) ? $0 : nil }
-      let present = valid ?? hub.seat(of: origin, in: session, connection, in: model)
+      let present = hub.seat(of: origin, in: session, connection, in: model, known: seat)
       seat = present
+      if hub.configuration.isShared, SharedWriters.refuse(session, present.writer, in: log, &hub, &output) { return }
       sequencer.limitation = present.limitation
       switch decide(proposals, origin, present.writer, session, log, &hub, time) {
       case .answered: break
@@ -179,7 +179,8 @@ struct ProposalQueue {
   ) {
     let session = hub.sessions[proposal.session]
     guard let origin = session?.identity ?? gone else { return }
-    let writer = hub.writer(origin, in: index)
+    let (model, writer) = (hub.models[index], hub.writer(origin, in: index))
+    if hub.configuration.isShared, SharedWriters.refuse(proposal.session, writer, in: model, &hub, &output) { return }
     // What a session that is gone wrote was denied.
     sequencer.limitation = session.flatMap {
       hub.access.limitation(in: $0.id, on: $0.connection, of: hub.models[index].id)

@@ -191,8 +191,7 @@ struct Sequencer {
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model, epoch) }
 
-    // Clocks of several hubs differ, and a clock may be set back: the times of one log never go back.
-    model.openBatch(epoch: model.epoch(ifStored: epoch), time: max(time.wall, model.position.time))
+    model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
     let begun = model.batch.pending.touched.count

@@ -139,6 +139,9 @@ package final class SharedMemoryLog: Sendable {
 
   // MARK: What tests do
 
+  /// How many records of a model there are beside its chunks.
+  package func records(of model: String) -> Int { state.withLock { $0.models[model]?.records.count ?? 0 } }
+
   /// Forgets what the tail reads, as an engine does that keeps no more.
   package func compact() {
     state.withLock { state in

@@ -146,8 +146,20 @@ package struct SharedFold: Sendable {
   /// - Throws: `StoreError` for bytes that cannot be read, and for a missing record.
   package init?(compacting stored: StoredModel, head: SharedHead) throws(StoreError) {
     guard head.record > 0, !head.isRemoved else { return nil }
+    try self.init(compacting: stored, upTo: head.record, revision: head.revision)
+  }
+
+  /// Compacts a loaded model up to one of its records, which was stored at this revision.
+  /// - Returns: nil if the model does not end there then: it was folded further, or made anew.
+  /// - Throws: `StoreError` for bytes that cannot be read, and for a missing record.
+  package init?(
+    compacting stored: StoredModel, upTo record: UInt64, revision: SharedRevision
+  ) throws(StoreError) {
+    var stored = stored
+    stored.batches = Array(stored.batches.prefix { $0.record <= record })
     var compactor = try ModelCompactor(stored)
-    self.init(stored.model, chunks: [], upTo: head.record, revision: head.revision)
+    guard compactor.record == record, !compactor.isRemoved else { return nil }
+    self.init(stored.model, chunks: [], upTo: record, revision: revision)
     while let chunk = compactor.nextChunk() { chunks.append(chunk) }
   }
 }
@@ -185,6 +197,16 @@ package struct SharedStoreStatus: Sendable, Hashable {
     self.gradeReason = gradeReason
     self.lag = lag
     self.losses = losses
+  }
+
+  /// The state as a JSON object. A test pins the names.
+  var json: JSON {
+    .object([
+      .init("connected", .bool(isConnected)), .init("room", .string("\(room)")),
+      .init("roomReason", .string(roomReason)), .init("quotaBytes", .integer(Int64(clamping: quotaBytes))),
+      .init("gradeReason", .string(gradeReason)), .init("lag", .integer(Int64(clamping: lag))),
+      .init("losses", .integer(Int64(clamping: losses))),
+    ])
   }
 }
 

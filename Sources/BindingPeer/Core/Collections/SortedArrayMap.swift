@@ -30,7 +30,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   }
 
   /// All keys in rising order, lazily.
-  var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.index >= 0 }.map(\.key) }
+  var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.index >= 0 }.map { $0.key } }
 
   /// All elements in the order of their keys, lazily.
   var elements: some Sequence<Element> { entries[head...].lazy.filter { $0.index >= 0 }.map { list[$0.index] } }

@@ -21,8 +21,8 @@ struct ConnectionMachine: Sendable {
   private(set) var lastReceivedAt: UInt64 = 0
   var lastSentAt: UInt64 = 0
   var heartbeats = HeartbeatMonitor()
+  var hubs = HubPool()
   private var outage: Outage
-  private var backoff = Backoff()
   private var generator: SeededGenerator
 
   init(seed: UInt64, now: UInt64) {
@@ -57,7 +57,7 @@ struct ConnectionMachine: Sendable {
     heartbeatMilliseconds = UInt64(welcome.heartbeatMilliseconds)
     lack.refusal = nil
     wasWelcomed = true
-    backoff.reset()
+    hubs.accept()
     heartbeats.begin(now: now)
   }
 
@@ -84,16 +84,33 @@ struct ConnectionMachine: Sendable {
     if phase == .connecting { lack.refusal = text }
   }
 
-  /// Gives up the connection: another one is opened after a pause.
-  mutating func reopen(now: UInt64, _ options: SessionOptions, _ effects: inout PeerEffects) {
+  /// Gives up the connection: another one is opened, after a pause if no other hub is left to try.
+  mutating func reopen(
+    _ reason: Reopening, now: UInt64, _ options: SessionOptions, _ effects: inout PeerEffects
+  ) {
     if phase == .live { outage = Outage(since: now) }
+    let pauses = chooseHub(after: reason)
     close()
-    lack.refusal = nil
+    lack.refusal = hubs.misfit
     move(to: .connecting, &effects)
     openedAt = now
-    let pause = backoff.pause(
-      from: options.shortestPauseMilliseconds, to: options.longestPauseMilliseconds, using: &generator)
+    let pause = pauses ? hubs.pause(options, using: &generator) : 0
     effects.link.append(.open(afterMilliseconds: pause))
+  }
+
+  /// Chooses the hub of the next connection.
+  /// - Returns: whether a pause precedes it.
+  private mutating func chooseHub(after reason: Reopening) -> Bool {
+    let hasServed = phase == .live && heartbeats.last != 0
+    if hasServed { hubs.resetPauses() }
+    switch reason {
+    // The same hub answers another hello.
+    case .hubError(.staleStart), .hubError(.unknownSession): return true
+    default:
+      let isTold = reason == .hubError(.closing)
+      return hasServed
+        ? hubs.leave(asTold: isTold, using: &generator) : hubs.fail(asTold: isTold, using: &generator)
+    }
   }
 
   mutating func stop(_ reason: StopReason, _ effects: inout PeerEffects) {
@@ -139,6 +156,7 @@ struct ConnectionMachine: Sendable {
     if !phase.isStopped, outage.shouldReport(at: now) { effects.events.append(.notice(.noHub)) }
     switch phase {
     case .offline:
+      hubs.begin(using: &generator)
       move(to: .connecting, &effects)
       effects.link.append(.open(afterMilliseconds: 0))
     case .welcoming:

@@ -24,7 +24,7 @@ extension Session {
     guard !phase.isStopped else { return }
     if phase == .live { effects.events.append(.notice(.reopening(reason))) }
     disconnect()
-    connection.reopen(now: now, context.options, &effects)
+    connection.reopen(reason, now: now, context.options, &effects)
   }
 
   /// Discards everything that belonged to the connection; replicas and pending writes stay.
@@ -71,6 +71,13 @@ extension Session {
 
   mutating func handle(_ welcome: Welcome, start: StartNumber, now: UInt64, _ effects: inout PeerEffects) {
     guard phase == .welcoming, welcome.session == connection.sessionID else { return }
+    if let logID, logID != welcome.logID,
+      case let found = connection.hubs.compare(logID, with: welcome.logID), !found.goesOver
+    {
+      context.counters.otherLogs += 1
+      if found.isNews, let misfit = connection.hubs.misfit { effects.events.append(.notice(.misfit(misfit))) }
+      return reopen(.otherLog, now: now, &effects)
+    }
     let wasWelcomed = connection.wasWelcomed
     connection.accept(welcome, start: start, now: now)
     context.limits = welcome.limits

@@ -16,6 +16,7 @@ extension Session {
       if header.kind == .error {
         return handle(try ErrorMessage(from: &reader), now: now, &effects)
       }
+      if header.kind == .hubs { return handle(try OtherHubs(from: &reader), &effects) }
       guard phase == .live, header.start == connection.start else {
         context.counters.otherStart += 1
         return
@@ -69,8 +70,15 @@ extension Session {
     case .upstream(let upstream):
       guard upstream.session == connection.sessionID else { return }
       connection.hear(of: upstream, now: now, &effects)
-    case .welcome, .error, .commits, .statusReport: break
+    case .welcome, .error, .hubs, .commits, .statusReport: break
     }
+  }
+
+  /// A hub that closes names the others before its welcome, too.
+  private mutating func handle(_ others: OtherHubs, _ effects: inout PeerEffects) {
+    guard others.session == connection.sessionID, phase == .welcoming || phase == .live else { return }
+    connection.hubs.learn(others.addresses, isWelcomed: phase == .live)
+    if phase == .live { effects.link.append(.remember(others.addresses)) }
   }
 
   private mutating func handle(_ error: ErrorMessage, now: UInt64, _ effects: inout PeerEffects) {

@@ -7,6 +7,8 @@ struct ElementRestoration {
   private let present: (String) -> [String]
   /// By list: its order with the elements that are back.
   private var orders: [String: [String]] = [:]
+  /// Elements that are there and go elsewhere: where they are now says nothing about where others go.
+  private var moving: Swift.Set<String> = []
 
   init(over replica: Replica, order present: @escaping (String) -> [String]) {
     (self.replica, self.present) = (replica, present)
@@ -15,6 +17,7 @@ struct ElementRestoration {
   /// The operations that give elements what they had before a step: one that stood behind another comes back after it.
   /// - Parameter value: what each field has.
   mutating func operations(for fields: [UndoField], present value: (String) -> FieldValue?) -> [FieldOperation] {
+    moving = Set(fields.filter { moves($0, from: value($0.name)) }.map(\.name))
     var rest = fields
     var names = Set(fields.map(\.name))
     var operations: [FieldOperation] = []
@@ -27,6 +30,7 @@ struct ElementRestoration {
       let field = rest.remove(at: index ?? 0)
       names.remove(field.name)
       operations += self.operations(for: field, present: value(field.name), before: rest)
+      moving.remove(field.name)
     }
     return operations
   }
@@ -44,12 +48,19 @@ struct ElementRestoration {
       return [FieldOperation(.insert, field.name, place(id, of: field, in: list, rest, element).value)]
     }
     var operations: [FieldOperation] = []
-    // While its commit is under way the element may be about to move.
-    if field.at == nil || ElementRestoration.rank(of: before) != ElementRestoration.rank(of: present) {
+    if moves(field, from: present) {
       operations.append(FieldOperation(.move, field.name, place(id, of: field, in: list, rest, nil).value))
     }
     if !FieldValue.isSame(now, element) { operations.append(FieldOperation(.replace, field.name, element)) }
     return operations
+  }
+
+  /// Whether an element that is there goes elsewhere.
+  private func moves(_ field: UndoField, from present: FieldValue?) -> Bool {
+    guard let before = field.before, let present else { return false }
+    // While its commit is under way it may be about to move. What the step moved may have its rank again.
+    return field.at == nil || field.isMoved
+      || ElementRestoration.rank(of: before) != ElementRestoration.rank(of: present)
   }
 
   /// Puts an element back into the order of its list.
@@ -72,8 +83,8 @@ struct ElementRestoration {
     // Two steps in one may name each other.
     for _ in 0...rest.count {
       guard let id = before else { return order.count }
-      if let index = order.firstIndex(of: id) { return index }
       let name = ListElements.field(of: id, in: list)
+      if let index = order.firstIndex(of: id), !moving.contains(name) { return index }
       guard let next = rest.first(where: { $0.name == name })?.place else { break }
       before = next.before
     }

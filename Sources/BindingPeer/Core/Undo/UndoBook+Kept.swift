@@ -82,6 +82,7 @@ extension UndoField {
     static let leftNothing: UInt8 = 4
     static let isLost: UInt8 = 8
     static let hasPlace: UInt8 = 16
+    static let isMoved: UInt8 = 32
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -92,6 +93,7 @@ extension UndoField {
     if left == .absent { flags |= Flags.leftNothing }
     if isLost { flags |= Flags.isLost }
     if place != nil { flags |= Flags.hasPlace }
+    if isMoved { flags |= Flags.isMoved }
     writer.u8(flags)
     writer.value(before)
     writer.point(beforeAt)
@@ -112,11 +114,12 @@ extension UndoField {
     guard let kind = Kind(rawValue: try reader.u8("kind")) else { return nil }
     self.init(name, kind)
     let flags = try reader.u8("flags")
-    guard flags < 32, flags & (Flags.hasDigest | Flags.leftNothing) != Flags.hasDigest | Flags.leftNothing else {
+    guard flags < 64, flags & (Flags.hasDigest | Flags.leftNothing) != Flags.hasDigest | Flags.leftNothing else {
       return nil
     }
     isBeforeKnown = flags & Flags.isBeforeKnown != 0
     isLost = flags & Flags.isLost != 0
+    isMoved = flags & Flags.isMoved != 0
     before = try reader.value("before")
     beforeAt = try reader.point("beforeAt")
     at = try reader.point("at")

@@ -36,6 +36,7 @@ extension UndoBook {
       }
       step[part.field] = field
     }
+    for operation in operations where operation.verb == .move { step[operation.field]?.isMoved = true }
     step.writes.append(write)
     let changed = step
     change(step.id) { $0 = changed }
@@ -197,6 +198,8 @@ extension UndoBook {
   private mutating func fold(
     _ part: Part, of note: Note, at point: UndoPoint, _ present: Replica.Field?, in epoch: Epoch
   ) {
+    // The commit has left the field alone: an element stood where it was moved to.
+    if point.epoch == epoch, let present, present.value != nil, present.version < point.version { return }
     let isThere = point.epoch == epoch && present?.version == point.version
     let left = isThere ? UndoField.Left(present?.value) : part.left
     change(note.step) { step in

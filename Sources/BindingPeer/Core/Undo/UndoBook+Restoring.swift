@@ -201,6 +201,7 @@ extension UndoBook {
       again.at = UndoPoint(epoch: replica.epoch, version: replica.unchangedSince(present))
       again.left = UndoField.Left(present?.value)
       (again.before, again.isBeforeKnown, again.place) = (shown[field.name], true, place(field.name))
+      again.isMoved = field.isMoved
       if field.kind == .add { again.sum = added(to: field, by: step)?.negated }
       repetition.fields.append(again)
     }

@@ -240,6 +240,11 @@ struct UndoBook: Sendable {
   mutating func restrict(_ write: WriteID, to operations: [FieldOperation]) {
     guard let note = notes[write] else { return }
     let left = note.parts.map(\.field).filter { name in !operations.contains { $0.field == name } }
+    change(note.step) { step in
+      for part in note.parts {
+        step[part.field]?.isMoved = operations.contains { $0.field == part.field && $0.verb == .move }
+      }
+    }
     guard !left.isEmpty else { return }
     notes[write]?.parts.removeAll { left.contains($0.field) }
     change(note.step) { step in for name in left where step[name]?.at == nil { step[name] = nil } }

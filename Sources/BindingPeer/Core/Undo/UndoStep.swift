@@ -44,6 +44,8 @@ struct UndoField: Sendable, Equatable {
   var beforeAt: UndoPoint?
   /// Of an element of a list: between which others it stood when the step was made.
   var place: ListOperand?
+  /// Of an element of a list: whether the step moved it, perhaps to a place at the same rank.
+  var isMoved = false
   /// Where the step's last value was committed; nil: nowhere yet.
   var at: UndoPoint?
   var left = Left.unknown

@@ -203,11 +203,25 @@ extension ModelSync {
     return (proposal, rules)
   }
 
+  /// Whether earlier writes, whose commits have not arrived, place elements in the lists of a write: where its own go
+  /// depends on them.
+  private func waitsForPlaces(_ write: WriteID) -> Bool {
+    let names = writes[write]?.proposal.operations.compactMap { ListElements.parts(of: $0.field)?.list } ?? []
+    guard !names.isEmpty else { return false }
+    let lists = Swift.Set(names)
+    return writes.order.prefix { $0 != write }.contains { earlier in
+      writes[earlier]?.overlay.contains { operation in
+        operation.isPlacing && ListElements.parts(of: operation.field).map { lists.contains($0.list) } ?? false
+      } ?? false
+    }
+  }
+
   /// Finds the final values of a write that takes back a step, now that no earlier write of its fields is pending.
   mutating func finalizeRestoring(
     _ write: WriteID, _ resolver: ConflictResolver, _ context: inout SessionContext
   ) -> ConflictResolver.Decision {
     guard let step = undo?.source(of: write) else { return .send }
+    guard !waitsForPlaces(write) else { return .wait }
     var failure: UndoFailure?
     var isEmpty = false
     writes.update(write) {

@@ -3,8 +3,11 @@
  * is { name, kind, before, isKnown, beforeAt, at, left, sum, after, isLost }: `kind` `set`, `add` or `text`; `before`
  * the committed value just before the step, if `isKnown`, and `beforeAt` where that was committed; `at` where the
  * step's last value was; `left` that value, in an object; `sum` what it added; of a text `before` and `after` without
- * and with the step's edits.
+ * and with the step's edits. Of an element of a list `before` is { at, is }, its rank and what it is; `place` the
+ * elements between which it stood when the step was made; `isMoved` says that the step moved it.
  */
+import { deletedBy, elementsBack, isElement } from './element-steps.js'
+import { titleOf } from './list-values.js'
 import { isNumber, merge, same, sum } from './values.js'
 import { attribution } from './words.js'
 
@@ -13,28 +16,34 @@ import { attribution } from './words.js'
 const JOINS = 1000, MOST_FIELDS = 255
 
 /** What a write does to each field; undefined if it cannot be undone. `left`: the value that it leaves, where that does
- *  not depend on the one before. */
-export function partsOf({ operations, rules }, { fields, lists }, isRestoring) {
+ *  not depend on the one before; `isPlacing`: an element of a list comes, goes or moves. */
+export function partsOf({ operations, rules }, model, isRestoring) {
   const parts = []
-  // Elements of lists are not taken back here.
-  const isOfList = field => lists?.has(field)
-  for (const [verb, field, value] of operations) {
-    if (verb === 'clear' ? [...fields.keys()].some(isOfList) : isOfList(field)) return
-    if (verb === 'clear') {
-      const present = [...fields].filter(([, { value }]) => value !== undefined)
-      parts.push(...present.map(([field]) => ({ field, kind: 'set', left: {} })))
+  for (const operation of operations) {
+    const [verb, field, value] = operation
+    if (verb === 'clear' || verb === 'delete') {
+      const deleted = deletedBy(operation, model)
+      parts.push(...deleted.map(field => ({ field, kind: 'set', left: {}, isPlacing: isElement(field) })))
       continue
     }
     if (verb === 'set' && rules[field] === 'text') parts.push({ field, kind: 'text', operand: value })
     else if (verb === 'set') parts.push({ field, kind: 'set', left: { value } })
-    else if (verb === 'delete') parts.push({ field, kind: 'set', left: {} })
     else if (verb === 'max' || verb === 'min') parts.push({ field, kind: 'set' })
     else if (verb === 'add') parts.push({ field, kind: 'add', operand: value })
+    else if (/^(insert|move|replace)$/.test(verb)) addPlacing(parts, verb, field)
     else return
     // The protocol's own fields return only with a model that was removed.
-    if (field[0] === '@' && verb !== 'delete' && !isRestoring) return
+    if (field[0] === '@' && !isRestoring) return
   }
   return parts.length && parts.length <= MOST_FIELDS ? parts : undefined
+}
+
+/** An element may be moved and replaced by one write. */
+function addPlacing(parts, verb, field) {
+  let part = parts.find(part => part.field === field)
+  if (!part) parts.push(part = { field, kind: 'set' })
+  if (verb !== 'replace') part.isPlacing = true
+  if (verb === 'move') part.isMoved = true
 }
 
 /** Whether a write joins a step: it is in the same group or editing session, or sets the same fields soon after. */
@@ -123,7 +132,7 @@ export function obstacle({ fields }, model, isPending) {
 
 /** What stands in the way of an undo, as a sentence with names: a writer and the value, or what is not known. */
 export function sentence(model, name, { tag, writer, user, value, isLost, isUnknown } = {}) {
-  const title = model.describe(name)?.title || name
+  const title = model.describe(name)?.title || titleOf(name)
   if (isUnknown) {
     return `what ${title} was before that write is not known here: its commit arrived together with others`
   }
@@ -139,6 +148,7 @@ export function sentence(model, name, { tag, writer, user, value, isLost, isUnkn
 export function restoration({ fields }, model, added) {
   const operations = [], rules = {}
   for (const field of fields.values()) {
+    if (isElement(field.name)) continue
     const { name, kind, before, after } = field, now = model.get(name), amount = added(field)
     if (kind === 'set') operations.push(before === undefined ? ['delete', name] : ['set', name, before])
     else if (kind === 'add') {
@@ -149,6 +159,11 @@ export function restoration({ fields }, model, added) {
       operations.push(['set', name, merge(after, now ?? '', before ?? '')])
     }
     rules[name] = kind === 'text' ? kind : 'restore'
+  }
+  // Elements come last: the description of their list may come back before them.
+  for (const operation of elementsBack([...fields.values()].filter(({ name }) => isElement(name)), model)) {
+    operations.push(operation)
+    rules[operation[1]] = 'restore'
   }
   return { operations, rules }
 }

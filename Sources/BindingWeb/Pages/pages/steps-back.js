@@ -1,5 +1,7 @@
 /** Taking steps of undo and redo back: each is a proposal, on condition that its fields are as this page left them. */
-import { inexact, obstacle, restoration, sentence, unchangedSince } from './step.js'
+import { elementsBack, isElement } from './element-steps.js'
+import { listOf } from './list-values.js'
+import { inexact, isUnchanged, obstacle, restoration, sentence, unchangedSince } from './step.js'
 import { Steps } from './steps.js'
 import { sum } from './values.js'
 
@@ -25,6 +27,12 @@ export class Undoing extends Steps {
     const { operations, rules } = restoration(step, model, field => this.#added(step, field))
     if (failure || !operations.length) {
       this.remove(step)
+      // Its fields are as they were before it: nothing has to be written.
+      const isAsLeft = field => field.at && isUnchanged(field, model.fields.get(field.name), model.epoch)
+      if (!failure && [...step.fields.values()].every(isAsLeft)) {
+        this.followUnwritten(step)
+        return done
+      }
       return failed(failure ?? sentence(model, done.fields[0], { isLost: true }))
     }
     this[stack].pop()
@@ -73,9 +81,9 @@ export class Undoing extends Steps {
     const source = writes.map(write => this.notes.get(write)?.source).find(Boolean)
     const fields = new Map([...step.fields].map(([name, field]) => {
       const present = model.fields.get(name), at = { epoch: model.epoch, version: unchangedSince(model, present) }
-      const { kind } = field, amount = kind === 'add' ? sum(0, this.#added(step, field), -1) : undefined
-      const before = model.undescribed(name)
-      return [name, { name, kind, at, left: { value: present?.value }, before, isKnown: true, sum: amount }]
+      const { kind, isMoved } = field, amount = kind === 'add' ? sum(0, this.#added(step, field), -1) : undefined
+      const left = { value: present?.value }
+      return [name, { name, kind, at, left, ...this.shown(name), isKnown: true, isMoved, sum: amount }]
     }))
     for (const write of writes) this.notes.delete(write)
     this.remove(step)
@@ -89,6 +97,8 @@ export class Undoing extends Steps {
   /** Gives a write that takes a step back its values and conditions, once no earlier write of its fields is pending. */
   #finalize(write, step) {
     const model = this.model, asking = [...step.fields.values()].flatMap(({ asking }) => asking ?? [])
+    // A write of a whole list is one of each element. Where one goes depends on the places of others.
+    if (step.writes.size || this.#waitsForPlaces(write)) return false
     if (asking.length) {
       Promise.all(asking).then(() => model.touch())
       return false
@@ -103,7 +113,8 @@ export class Undoing extends Steps {
       return end({ kind: 'conflict', text: reason })
     }
     const before = JSON.stringify(write.operations)
-    write.operations = write.operations.flatMap(operation => {
+    const elements = write.operations.filter(([, name]) => isElement(name)).map(([, name]) => name)
+    write.operations = write.operations.filter(([, name]) => !isElement(name)).flatMap(operation => {
       const [, name] = operation, { kind, at, before, sum: added } = step.fields.get(name) ?? {}
       if (write.rules[name] !== 'restore') return [operation]
       // Its write failed: there is nothing to take back.
@@ -112,7 +123,37 @@ export class Undoing extends Steps {
       write.conditions.push([name, at.epoch, at.version])
       return [before === undefined ? ['delete', name] : ['set', name, before]]
     })
+    // Where elements go depends on what is there now.
+    const fields = elements.flatMap(name => step.fields.get(name)?.at ? step.fields.get(name) : [])
+    const steps = fields.length ? elementsBack([...new Set(fields)], model, true) : []
+    for (const name of new Set(steps.map(([, name]) => name))) {
+      const { at } = step.fields.get(name)
+      write.conditions.push([name, at.epoch, at.version])
+    }
+    write.operations.push(...steps)
+    this.#restrict(write)
     if (before !== JSON.stringify(write.operations)) model.touch(...step.fields.keys())
     return write.operations.length > 0 || end({ kind: 'unchanged' })
+  }
+
+  /** Whether earlier writes, whose commits are not here, place elements in the lists of a write. */
+  #waitsForPlaces(write) {
+    const lists = new Set(write.operations.map(([, name]) => listOf(name)))
+    lists.delete(undefined)
+    const places = ([verb, name]) => verb === 'clear' || verb !== 'replace' && lists.has(listOf(name) ?? name)
+    return lists.size > 0 && this.model.writes.slice(0, this.model.writes.indexOf(write))
+      .some(({ operations }) => operations.some(places))
+  }
+
+  /** The operations of a write that takes a step back are final: what it brings again leaves the other fields alone. */
+  #restrict(write) {
+    const note = this.notes.get(write), { operations } = write
+    if (!note) return
+    for (const { field: name } of note.parts) {
+      const own = operations.filter(([, field]) => field === name), field = note.step.fields.get(name)
+      if (field) field.isMoved = own.some(([verb]) => verb === 'move')
+      if (!own.length && !field?.at) note.step.fields.delete(name)
+    }
+    note.parts = note.parts.filter(({ field: name }) => operations.some(([, field]) => field === name))
   }
 }

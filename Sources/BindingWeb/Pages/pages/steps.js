@@ -2,6 +2,8 @@
  * Recording for undo and redo in one model, as UndoBook does it in Swift: what this page's writes did, and what their
  * commits replaced. bind.js tells of writes, commits, outcomes and catch-ups.
  */
+import { isElement, placeOf, shownElement } from './element-steps.js'
+import { stored } from './list-values.js'
 import { valueBefore } from './past.js'
 import {
   folded, isEmpty, isOver, isUnchanged, joins, noteEdit, partsOf, replaced, sizeOf, unchangedSince,
@@ -58,10 +60,11 @@ export class Steps {
       this.said = ''
       step = this.#stepToJoin(parts, write)
     }
-    for (const { field: name, kind, operand } of parts) {
+    for (const { field: name, kind, operand, isMoved } of parts) {
       const isNew = !step.fields.has(name), field = isNew ? { name, kind } : step.fields.get(name)
       if (kind === 'text') noteEdit(field, model.get(name), operand)
-      else if (isNew) field.before = model.undescribed(name)
+      else if (isNew) Object.assign(field, this.shown(name))
+      if (isMoved) field.isMoved = true
       step.fields.set(name, field)
     }
     step.writes.add(write)
@@ -69,14 +72,24 @@ export class Steps {
     this.#limit(step)
   }
 
+  /** What shows of a field, and between which others an element stands. */
+  shown(name) {
+    const { model } = this
+    return isElement(name) ? { before: shownElement(model, name), place: placeOf(model, name) }
+      : { before: model.undescribed(name) }
+  }
+
   #stepToJoin(parts, write) {
     const group = this.#depth && this.#group, edit = this.#editOf(write)
     const last = this.undo.at(-1), now = performance.now()
-    if (last && joins(last, parts, group, edit, now)) {
+    // What is soon done to the same element is one step only if an editing session or a group says so.
+    const isAlone = !group && !edit && parts.some(({ isPlacing }) => isPlacing)
+    if (last && !isAlone && joins(last, parts, group, edit, now)) {
       last.writtenAt = now
       return last
     }
-    const step = { fields: new Map(), writes: new Set(), writtenAt: now, group, edit }
+    const writtenAt = isAlone ? undefined : now
+    const step = { fields: new Map(), writes: new Set(), writtenAt, group, edit }
     this.undo.push(step)
     return step
   }
@@ -88,7 +101,7 @@ export class Steps {
     const { step, parts, source } = note, at = { epoch, version }
     changes.forEach(([name, value], index) => {
       const part = parts.find(part => part.field === name), field = step.fields.get(name)
-      if (!part) return
+      if (!part) return this.#spread(name, before[index], value, at)
       if (field) {
         replaced(field, part, before[index].value, { epoch, version: before[index].version ?? 0 })
         Object.assign(field, { at, left: { value } })
@@ -98,13 +111,25 @@ export class Steps {
     this.#finish(write, step)
   }
 
+  /** The hub has given an element, which the write does not name, another rank to make room beside it. It is where it
+   *  was among the others, so the steps that left it there still may be taken back. */
+  #spread(name, { version = 0, value: former }, value, at) {
+    if (!isElement(name) || !stored(value) || !stored(former) || !same(former.is, value.is)) return
+    for (const step of this.#all()) {
+      const field = step.fields.get(name)
+      if (field && same(field.at, { epoch: at.epoch, version })) Object.assign(field, { at, left: { value } })
+    }
+  }
+
   /** A write has taken a step back: what stood before that step stands again. Steps that left it may follow. */
   #follow(source, at, left) {
     const former = source?.beforeAt
     if (!former?.version) return
     for (const step of this.#all()) {
       const field = step.fields.get(source.name)
-      if (field && same(field.at, former) && same(field.left, left)) field.at = at
+      // An element is back in its place, perhaps with another rank.
+      const isBack = field && same(field.at, former) && (same(field.left, left) || isElement(source.name))
+      if (isBack) Object.assign(field, { at, left })
     }
   }
 
@@ -114,7 +139,7 @@ export class Steps {
   }
 
   #finish(write, step) {
-    this.#followUnwritten(this.notes.get(write))
+    this.followUnwritten(this.notes.get(write).source?.step)
     this.notes.delete(write)
     step.writes.delete(write)
     if (isEmpty(step)) this.remove(step)
@@ -130,14 +155,14 @@ export class Steps {
       // Not before what this message brings is applied.
       queueMicrotask(() => this.#fold())
     } else {
-      if (kind === 'unchanged') this.#followUnwritten(note)
+      if (kind === 'unchanged') this.followUnwritten(note.source?.step)
       this.#detach(write, note, kind !== 'superseded')
     }
   }
 
   /** What a write that takes a step back did not have to change was as before that step already. */
-  #followUnwritten({ source }) {
-    for (const field of source?.step.fields.values() ?? []) {
+  followUnwritten(step) {
+    for (const field of step?.fields.values() ?? []) {
       const present = this.model.fields.get(field.name)
       if (field.kind !== 'set' || !field.at || !isUnchanged(field, present, this.model.epoch)) continue
       this.#follow(field, field.at, { value: present?.value })
@@ -183,6 +208,8 @@ export class Steps {
       if (!at || !isOver(at, model)) continue
       for (const part of parts) {
         const present = model.fields.get(part.field), field = step.fields.get(part.field)
+        // The commit has left the field alone: an element stood where it was moved to.
+        if (at.epoch === model.epoch && present?.value !== undefined && present.version < at.version) continue
         const isHere = at.epoch === model.epoch && present?.version === at.version
         const left = isHere ? { value: present.value } : part.left
         if (field && !same(field.at, at)) {
@@ -193,6 +220,8 @@ export class Steps {
         if (isHere && field && part.kind === 'set' && !field.isKnown) field.asking = this.#ask(field, at)
       }
       this.#finish(write, step)
+      // What takes the step back may have waited for it.
+      model.touch()
     }
   }
 

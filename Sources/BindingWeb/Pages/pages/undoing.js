@@ -2,6 +2,7 @@
  * Undo and redo of this page's own writes: for scripts, for elements with data-undo, data-redo and data-undoing, and
  * for Ctrl+Z where no control has an undo of its own.
  */
+import { titleOf } from './list-values.js'
 import { Undoing } from './steps-back.js'
 
 // Controls in which a text is typed, and those that are dragged.
@@ -92,7 +93,7 @@ function followWords(element, steps) {
 function followButton(element, model, steps, what) {
   const word = what === 'undo' ? 'Undo' : 'Redo', isOff = element.bindGiven.includes('disabled')
   const draw = () => {
-    const names = steps.names(what), titles = names.map(name => model.describe(name)?.title || name)
+    const names = steps.names(what), titles = names.map(name => model.describe(name)?.title || titleOf(name))
     const more = titles.length > 5 ? `, and ${titles.length - 5} more` : ''
     const words = names.length ? `${word}: ${titles.slice(0, 5).join(', ')}${more}` : `Nothing to ${what}`
     // A button that has the focus keeps it.

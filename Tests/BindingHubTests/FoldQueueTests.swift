@@ -1,0 +1,90 @@
+import BindingProtocol
+import Testing
+
+@testable import BindingHub
+
+@Suite("Which models of a shared log a hub folds")
+struct FoldQueueTests {
+  private var folds = FoldQueue()
+
+  /// Another hub stores these records.
+  private mutating func follow(_ records: ClosedRange<UInt64>) {
+    for record in records { folds.note(record, of: "lamp", at: 1_000 + record) }
+  }
+
+  private mutating func next() -> FoldQueue.Order? { folds.begin { _ in true } }
+
+  @Test("the hub that stores the 256th record after the kept ones folds up to the one before them")
+  mutating func leavesTheLast() {
+    follow(1...1_279)
+    #expect(next() == nil)
+    folds.stored(1_280, of: "lamp", at: 9_000)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 256, revision: 1_256))
+  }
+
+  @Test("a hub that only follows folds nothing")
+  mutating func followerFoldsNothing() {
+    follow(1...10_000)
+    #expect(next() == nil)
+  }
+
+  @Test("a hub that began late folds once it has seen a record that may be folded")
+  mutating func beganLate() {
+    follow(5_000...5_119)
+    folds.stored(5_120, of: "lamp", at: 9_000)
+    #expect(next() == nil)
+    follow(5_121...6_143)
+    folds.stored(6_144, of: "lamp", at: 9_900)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 5_120, revision: 9_000))
+  }
+
+  @Test("where room is scarce the fold leaves nothing")
+  mutating func scarce() {
+    folds.isRoomScarce = true
+    folds.stored(256, of: "lamp", at: 300)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 256, revision: 300))
+  }
+
+  @Test("few large records are folded too, once each 16 MiB")
+  mutating func large() {
+    for record in 1...16 as ClosedRange<UInt64> {
+      folds.append(1 << 20, to: "lamp")
+      folds.stored(record, of: "lamp", at: record)
+    }
+    #expect(next() == nil)
+    folds.append(1 << 20, to: "lamp")
+    folds.stored(17, of: "lamp", at: 17)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 17, revision: 17))
+    folds.end()
+    folds.append(1 << 20, to: "lamp")
+    folds.stored(18, of: "lamp", at: 18)
+    #expect(next() == nil)
+  }
+
+  @Test("a model that nobody folded is folded when it is loaded")
+  mutating func overdue() {
+    folds.loaded(SharedHead("lamp", record: 5_000, version: 5_000, revision: 70), records: 4_000)
+    #expect(next() == nil)
+    folds.loaded(SharedHead("lamp", record: 5_000, version: 5_000, revision: 70), records: 4_500)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 5_000, revision: 70))
+  }
+
+  @Test("one fold at a time, the newest order of a model alone, and a removed model's marks are gone")
+  mutating func order() {
+    folds.isRoomScarce = true
+    folds.stored(256, of: "lamp", at: 1)
+    folds.stored(512, of: "lamp", at: 2)
+    folds.stored(256, of: "fan", at: 3)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 512, revision: 2))
+    #expect(next() == nil)
+    folds.end()
+    #expect(folds.begin { $0 != "fan" } == nil)
+    #expect(next() == FoldQueue.Order(model: "fan", record: 256, revision: 3))
+    folds.end()
+    follow(1...1_279)
+    folds.forget("lamp")
+    folds.isRoomScarce = false
+    folds.stored(1_280, of: "lamp", at: 9)
+    #expect(next() == nil)
+  }
+}
