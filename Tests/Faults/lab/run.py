@@ -24,7 +24,7 @@ class Trouble(Exception):
     """A run could not be completed."""
 
 
-def _tie_to_parent() -> None:
+def tie_to_parent() -> None:
     """Runs in a child: gives it a separate process group, so that only this script receives Ctrl-C, and kills it
     when this script ends for any reason."""
     os.setpgid(0, 0)
@@ -42,7 +42,7 @@ class Child:
         with open(run.folder / "errors.txt", "ab") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, bufsize=1,
-                env={**os.environ, **(environment or {})}, preexec_fn=_tie_to_parent,
+                env={**os.environ, **(environment or {})}, preexec_fn=tie_to_parent,
             )
         self.answers: list[str] = []
         self.changed = threading.Condition()
