@@ -13,12 +13,14 @@ QUICK = ("bindhub, ipc", "forwarder, ipc", "bindhub", "NATS core", "Redis", "Jet
 LASTING = ("bindhub, process", "Redis everysec, rewriting", "JetStream KV, file", "bindhub, disk",
            "Redis always, rewriting", "etcd")
 HUB_AND_REDIS = LASTING[:2] + LASTING[3:5]
+# A log that several hubs may share, against its bare client.
+SHARED = ("bindhub over etcd", "etcd, appends", "etcd", "bindhub, disk")
 # Over tcp, encrypted and not.
 ENCRYPTED = ("bindhub, CURVE", "forwarder, CURVE", "bindhub")
-RELAYED, GROWTH, KEPT, SUSTAINED, PACED, CURVE = (
+RELAYED, GROWTH, KEPT, SUSTAINED, PACED, CURVE, CLUSTER = (
     "relayed, kept in memory: throughput", "relayed, kept in memory: throughput by subscribers", "stored: throughput",
     "stored, sustained: throughput", "latency at a fixed rate",
-    "encrypted: throughput")
+    "encrypted: throughput", "in a log that hubs may share: throughput")
 SNAPSHOT, FULL = "snapshot while others write", "full stack: throughput"
 MANY_FIELDS = 100_000
 LARGE = ("hub, to a connection", "hub, to a Peer", "Redis")
@@ -69,19 +71,20 @@ ALL = [
     *[Case(GROWTH, RELAYS, subscribers) for subscribers in (2, 4, 16, 32)],
     *[Case(CURVE, ENCRYPTED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     *[Case(KEPT, STORED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
+    *[Case(CLUSTER, SHARED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     Case(SUSTAINED, LASTING, 1, 16, fields=MANY_FIELDS, seconds=60, rounds=1),
     Case(SUSTAINED, HUB_AND_REDIS, fields=MANY_FIELDS, seconds=30, rounds=1),
     Case(PACED, HUB_AND_REDIS, rate=20_000, fields=MANY_FIELDS, seconds=20, rounds=1),
     Case(FULL, ("bindhub, Peer to Peer", "Redis")),
     Case(SNAPSHOT, LARGE, rate=1_000, fields=1_000_000, seconds=10, rounds=2),
     Case(PACED, QUICK, 8, rate=20_000),
-    Case(PACED, RELAYS + STORED, 8, rate=2_000),
+    Case(PACED, RELAYS + STORED + SHARED[:2], 8, rate=2_000),
 ]
 # Checks that everything works: each contender at least once in each role.
 SHORT = [
     Case(RELAYED, RELAYS, 8, 16), Case(KEPT, STORED, 1), Case(PACED, RELAYS + STORED, 8, rate=500),
     replace(ALL[0], contenders=RELAYS[:2]), Case(SUSTAINED, LASTING, 1, 16, fields=2_000, seconds=2),
-    Case(CURVE, ENCRYPTED), Case(FULL, ("bindhub, Peer to Peer", "Redis")),
+    Case(CURVE, ENCRYPTED), Case(CLUSTER, SHARED[:2]), Case(FULL, ("bindhub, Peer to Peer", "Redis")),
     Case(SNAPSHOT, LARGE, rate=500, fields=20_000, seconds=2),
 ]
 
@@ -103,6 +106,7 @@ class Aim:
 
 _CORE = tuple(case for case in ALL if case.group == RELAYED and case.bytes == 32)
 _STORED = tuple(case for case in ALL if case.group == KEPT)
+_SHARED = tuple(case for case in ALL if case.group == CLUSTER)
 _FULL, _LARGE = (tuple(case for case in ALL if case.group == group) for group in (FULL, SNAPSHOT))
 _LASTING = tuple(case for case in ALL if case.group == SUSTAINED)
 _UPKEPT = tuple(case for case in ALL if case.rate and case.fields == MANY_FIELDS)
@@ -121,6 +125,7 @@ AIMS = [
     Aim(_STORED, "rate", "bindhub, process", ("JetStream KV, file",), 5),
     Aim(_STORED, "rate", "bindhub, disk", ("Redis always",), 2.5),
     Aim(_STORED, "rate", "bindhub, disk", ("etcd",), 50),
+    Aim(_SHARED, "rate", "bindhub over etcd", ("etcd, appends",), 0.9),
     Aim(_LASTING, "rate", "bindhub, process", ("Redis everysec, rewriting",), 1.5),
     Aim(_LASTING[:1], "rate", "bindhub, process", ("JetStream KV, file",), 5),
     Aim(_LASTING, "rate", "bindhub, disk", ("Redis always, rewriting",), 2.5),

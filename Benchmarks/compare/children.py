@@ -42,10 +42,14 @@ def free_port() -> int:
 
 
 class Child:
-    """A process in its own session. Its errors go to a file; its lines are read with a deadline."""
+    """A process in its own session. Its errors go to a file; its lines are read with a deadline. It may need another
+    one, whose processor time counts as its own, and which ends after it."""
 
-    def __init__(self, name: str, command: list[str], folder: Path, keeps_time: bool = False) -> None:
+    def __init__(
+        self, name: str, command: list[str], folder: Path, keeps_time: bool = False, needed: Child | None = None
+    ) -> None:
         self.name = name
+        self._needed = needed
         self._words = folder / f"{name}.err"
         self._rest = b""
         with open(self._words, "wb") as words:
@@ -95,7 +99,8 @@ class Child:
             fields = Path(f"/proc/{self.id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
             return 0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        of_needed = self._needed.processor_seconds() if self._needed else 0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + of_needed
 
     def last_words(self) -> str:
         lines = self._words.read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -119,3 +124,5 @@ class Child:
                 pipe.close()
             except OSError:
                 pass  # It had ended with words for it under way.
+        if self._needed:
+            self._needed.end()

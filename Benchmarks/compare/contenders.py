@@ -101,17 +101,28 @@ def _hub(transport: str, *store: str, encrypted: bool = False) -> Callable[[Prog
         places = [str(folder / "hub.db") if word == "PATH" else word for word in store]
         keys = _keys(programs, folder) if encrypted else ""
         options = [*(["--keys", keys] if keys else []), "--store", *places]
-        child = Child("bindhub", [programs.bindhub, "serve", "--listen", listen, *options], folder)
-        try:
-            words = child.line(10).split()
-            if len(words) != 2 or words[0] != "listening":
-                raise Trouble(f"bindhub: unexpected output: {' '.join(words)}")
-        except Trouble:
-            child.end()
-            raise
-        return Running(child, request=words[1], keys=keys)
+        return _listening(Child("bindhub", [programs.bindhub, "serve", "--listen", listen, *options], folder), keys)
 
     return start
+
+
+def _listening(child: Child, keys: str = "") -> Running:
+    try:
+        words = child.line(20).split()
+        if len(words) != 2 or words[0] != "listening":
+            raise Trouble(f"bindhub: unexpected output: {' '.join(words)}")
+    except Trouble:
+        child.end()
+        raise
+    return Running(child, request=words[1], keys=keys)
+
+
+def _hub_over_etcd(programs: Programs, folder: Path) -> Running:
+    """A hub with the trait Etcd, over one node."""
+    node = _server("etcd", _etcd_arguments)(programs, folder)
+    store = ["--store", f"etcd://127.0.0.1:{node.port}/bench"]
+    return _listening(Child("bindhub", [programs.bindhub, "serve", "--listen", "tcp://127.0.0.1:0", *store], folder,
+                            needed=node.child))
 
 
 def _roomy_hub(programs: Programs, folder: Path) -> Running:
@@ -190,6 +201,8 @@ _REDIS = {"program": "redis-server", "packages": ("redis-server", "libhiredis-de
 _NATS = {"program": "nats-server", "packages": ("nats-server", "libnats-dev")}
 _MOSQUITTO = {"program": "mosquitto", "packages": ("mosquitto", "libmosquitto-dev"), "client": "mosquitto",
               "start": _server("mosquitto", _mosquitto_arguments)}
+_ETCD = {"start": _server("etcd", _etcd_arguments), "program": "etcd", "packages": ("etcd-server", "libnghttp2-dev"),
+         "client": "etcd"}
 
 # Contenders of one server share a client.
 ALL = [
@@ -215,7 +228,9 @@ ALL = [
     *[Contender(f"Redis {grade}, rewriting",
                 _redis("--appendonly", "yes", "--appendfsync", grade, rewrites=True), **_REDIS)
       for grade in ("everysec", "always")],
-    Contender("etcd", _server("etcd", _etcd_arguments), "etcd", ("etcd-server", "libnghttp2-dev"), client="etcd"),
+    Contender("etcd", **_ETCD),
+    Contender("etcd, appends", grade="append", **_ETCD),
+    Contender("bindhub over etcd", _hub_over_etcd, "etcd", _ETCD["packages"], kind="hub"),
 ]
 BY_NAME = {contender.name: contender for contender in ALL}
 PACKAGES = sorted({package for contender in ALL for package in contender.packages})

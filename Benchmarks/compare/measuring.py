@@ -23,7 +23,7 @@ def compile_client(name: str, sources: Path, folder: Path) -> str:
     """Compiles a client into the folder; returns the error, or nothing."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [sources / f"{name}.c", sources / "measure.c"]
-    target, newest = folder / name, max(file.stat().st_mtime for file in [*files, sources / "measure.h"])
+    target, newest = folder / name, max(file.stat().st_mtime for file in [*files, *sources.glob("*.h")])
     if target.exists() and target.stat().st_mtime > newest:
         return ""
     command = ["cc", *FLAGS, "-o", str(target), *map(str, files), f"-l{LIBRARIES[name]}", "-lpthread"]
