@@ -141,11 +141,14 @@ struct ValidatedTests {
   private struct ApprovedLocation: BindingLocation {
     let shown = Observable(1)
     let observers = Protected<[LateRefusals.Observer]>([])
+    /// What is called at the end of each write, before it returns.
+    var decide: @Sendable (ApprovedLocation) -> Void = { _ in }
 
     func read() -> Int { shown.value }
     func write(_ value: Int, by writer: Writer) throws(BindingError) {
       if let observer = LateRefusals.observer(of: writer) { observers.withLock { $0.append(observer) } }
       shown.set(value, by: writer)
+      decide(self)
     }
     func modify(by writer: Writer, _ body: (inout Int) -> Bool) throws(BindingError) {
       var value = read()
@@ -190,6 +193,22 @@ struct ValidatedTests {
     #expect(level.problem == "not 3")
     location.shown.value = 7
     #expect(level.isValid && level.value == 7)
+  }
+
+  @Test("a write refused before it returns is kept with its reason too", arguments: [false, true])
+  func refusedAtOnce(isShownFirst: Bool) {
+    let location = ApprovedLocation { $0.refuse(0, current: 1, isShownFirst: isShownFirst) }
+    let level = Validated(Binding(location), map: NumberText())
+    let form = ValidatedForm(level)
+    let tokens = [
+      level.problems.observe { [seen] in seen.record($0 ?? "fine") },
+      form.validity.observe { _ in },
+      level.binding.observe { _ in _ = (level.problem, form.isValid) },
+    ]
+    level.value = "7"
+    #expect(level.problem == "not 0" && level.value == "7" && location.shown.value == 1)
+    #expect(seen.all == ["fine", "not 0"])
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("a refusal of a write that was overwritten since is ignored")

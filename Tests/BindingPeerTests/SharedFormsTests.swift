@@ -3,6 +3,8 @@ import BindingControls
 import BindingHub
 import BindingModel
 import BindingPeer
+import Foundation
+import Observation
 import Testing
 
 private struct Lamp: Model {
@@ -171,6 +173,22 @@ struct SharedFormsTests {
     #expect(level.isValid && form.isValid)
     #expect(await eventually { hint.text == nil && narrow.level == 0.75 })
     #expect(level.isValid && field.text == "0.75")
+  }
+
+  @Test("a refusal that the hub sends before the write returns is the problem of the validated field")
+  func refusedAtOnce() async throws {
+    let (_, wide, level) = try await wideForm()
+    // Called while the write is being made, on this thread.
+    withObservationTracking {
+      _ = wide.level
+    } onChange: {
+      let deadline = ContinuousClock.now + .seconds(20)
+      while wide.shared?.status.unconfirmed != 0, .now < deadline { Thread.sleep(forTimeInterval: 0.001) }
+    }
+    level.value = "7"
+    #expect(wide.$level.status == .problem(.rejected(Self.refusal, current: try FieldValue(text: "0.5"))))
+    #expect(await eventually { level.problem == Self.refusal })
+    #expect(level.value == "7")
   }
 
   @Test("a refused value is dropped when another peer writes the field, or when it is discarded")

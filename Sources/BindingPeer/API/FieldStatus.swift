@@ -40,9 +40,9 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
 
 /// Why a field does not show what was assigned or received.
 public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
-  /// The last write failed, here or at the hub: the reason, in words, and the committed value (nil: none). The next
-  /// value that shows clears it; where the hub refused what the description no longer allows, only the program's next
-  /// write does, or `SharedField.dismissProblem()`.
+  /// The last write failed, here or at the hub: the reason, in words, and the committed value (nil: none). The
+  /// program's next write clears it, or another value that shows; where the hub refused what the description no longer
+  /// allows, only a write does, or `SharedField.dismissProblem()`.
   case rejected(String, current: FieldValue?)
   /// The committed value cannot be read as this program's type: a newer release may have written it. The last good
   /// value shows, and nothing is overwritten. Writes that build on the value are refused; a plain one is not.

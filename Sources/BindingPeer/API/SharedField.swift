@@ -163,8 +163,10 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   func write(_ value: Value, by writer: Writer) throws(BindingError) { try write(value, over: nil, by: writer) }
 
   private func write(_ value: Value, over base: ListBase<Value>?, by writer: Writer) throws(BindingError) {
-    cell.assign(value, over: base, renews: false, onRefusal: LateRefusals.observer(of: writer))
-    if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
+    let refused = LateRefusals.observer(of: writer)
+    if let reason = cell.assign(value, over: base, renews: false, onRefusal: refused) {
+      throw BindingError(.refused, reason)
+    }
   }
 
   func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {

@@ -15,7 +15,7 @@ struct SessionContext: Sendable {
   var logID: LogID?
   /// The current epoch of that log; nil before a hub was seen.
   var epoch: Epoch?
-  /// The tags of earlier runs whose writes other sessions send.
+  /// The tags of earlier runs of this program, whose writes other sessions send, or have sent.
   var previousTags: Swift.Set<Tag> = []
   var counters = SessionCounters()
   /// What the next hello names.

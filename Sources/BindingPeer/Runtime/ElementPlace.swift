@@ -110,8 +110,7 @@ where
     }
     let behind = whole.index(after: index)
     whole.replaceSubrange(index..<behind, with: value.map { [$0] } ?? [])
-    field.assign(whole, over: base)
-    if case .rejected(let reason, _)? = field.problem { throw BindingError(.refused, reason) }
+    if let reason = field.assign(whole, over: base) { throw BindingError(.refused, reason) }
   }
 
   private func refusal(_ reason: String) -> BindingError {

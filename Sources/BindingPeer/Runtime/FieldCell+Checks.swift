@@ -10,7 +10,7 @@ extension FieldCell {
   }
 
   /// Why a value is not assigned; nil if it fits.
-  func violation(by value: Value) -> FieldProblem? {
+  func violation(by value: Value) -> String? {
     do {
       let name = declaredName ?? "this field"
       if let list {
@@ -18,14 +18,10 @@ extension FieldCell {
         _ = try list.operations(from: unwritten, to: value, of: name, checkedBy: check(in: name), limit: .max)
         return nil
       }
-      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
+      return violation(by: try codec.encode(value), name: name)?.description
     } catch {
-      return rejected("\(error)")
+      return "\(error)"
     }
-  }
-
-  private func rejected(_ reason: String) -> FieldProblem {
-    .rejected(reason, current: try? codec.encode(shownValue))
   }
 
   /// Checks an element against the declaration.

@@ -22,12 +22,12 @@ extension FieldCell {
         let decoded = codec.decode(value)
         list.hold(array: decoded, stamp: update.stamp)
         guard let decoded else { return fallBack(from: value, update) }
-        return accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
+        return accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
       }
       shown = ShownList(name: declaredName ?? "", isWritten: true)
     }
     guard let received = list.receive(shown, stamp: update.stamp) else { return }
-    accept(typed: received.value, stamp: update.stamp, isOurs: update.isOurs)
+    accept(typed: received.value, stamp: update.stamp, isOurs: update.isOurs, isAnswer: false)
     if let broken = received.broken { record(.cannotShow(broken)) }
   }
 
@@ -37,6 +37,7 @@ extension FieldCell {
     let update = FieldUpdate(
       value: shown.merged[name], stamp: shown.stamp, isOurs: true,
       list: shown.lists[name] ?? ShownList(name: name))
+    acceptAnswer(at: shown.stamp)
     accept(update, in: list)
   }
 

@@ -1,27 +1,6 @@
 import BindingModel
 import BindingProtocol
 
-/// The state besides a cell's shown value. It is outside of the cell: a type nested in a generic one is generic too,
-/// and is looked up at each use where the types are not known.
-private struct CellState {
-  var stamp: UInt64 = 0
-  var attachment: (model: SharedModel, name: String)?
-  var problem: FieldProblem?
-  /// The stamp of the refusal that is the problem; values up to here do not clear it.
-  var refusedAt: UInt64 = 0
-  /// Whether only a write of this program clears the problem.
-  var isSticky = false
-  var declaration: DescribedField?
-  /// How the last value received is to be read.
-  var reading = FieldReading.declared
-  /// The stored form of what shows; only of a field whose type was changed.
-  var raw: FieldValue?
-  /// Created when the status is first observed.
-  var broadcaster: StatusBroadcaster<FieldStatus>?
-  /// Created at the first tracked read: the `TrackedReads` of the value's type.
-  var tracker: ReadTracker?
-}
-
 /// The one place of a field's value in this process: the shown value, the declaration, and the observers.
 final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declared: Value
@@ -101,43 +80,55 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   ///   - base: of a list: what the value was made from; nil: what shows now.
   ///   - renews: whether an equal value is sent to a field that expires; not by a binding, which may only echo.
   ///   - refused: called on the model's lane with the reason if the write is not applied in the end.
+  /// - Returns: why the value is refused here; nil if it is not. The hub may have refused it by then: that is the
+  ///   field's problem, and `refused` is called.
+  @discardableResult
   func assign(
     _ value: Value, over base: ListBase<Value>? = nil, renews: Bool = true,
     onRefusal refused: LateRefusals.Observer? = nil
-  ) {
+  ) -> String? {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self, over: base)
-      return
+      return nil
     }
     let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
-    guard isChange || renews && rule.expiry != nil && attachment != nil else { return }
-    guard let attachment else {
-      if let violation = violation(by: value) {
-        record(violation)
-      } else {
-        list?.hold(value)
-        show(value)
-        record(nil)
-        publish(after: nil)
-      }
-      return
-    }
+    guard isChange || renews && rule.expiry != nil && attachment != nil else { return nil }
+    guard let attachment else { return hold(value) }
     do {
       catchUp(in: attachment.model, attachment.name)
       if let list {
         let write = try writeList(list, value, from: base ?? list.base)
         if write == nil { record(nil) }
         if let refused { write?.whenRefused(on: attachment.model.lane, writing: nil, refused) }
-        return
+        return nil
       }
-      guard let (assignment, shows) = try assignment(of: value, name: attachment.name) else { return record(nil) }
+      guard let (assignment, shows) = try assignment(of: value, name: attachment.name) else {
+        record(nil)
+        return nil
+      }
       let write = try attachment.model.write(assignment.proposal, policies: assignment.policies) { [self] in
         accept(shows, of: assignment, $0)
       }
       if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
+      return nil
     } catch {
       record(.rejected("\(error)", current: attachment.model.record(attachment.name)?.committed))
+      return "\(error)"
     }
+  }
+
+  /// Shows a value of a field that is not shared.
+  /// - Returns: why not; nil if it shows.
+  private func hold(_ value: Value) -> String? {
+    if let reason = violation(by: value) {
+      record(.rejected(reason, current: try? codec.encode(shownValue)))
+      return reason
+    }
+    list?.hold(value)
+    show(value)
+    record(nil)
+    publish(after: nil)
+    return nil
   }
 
   /// How the last value received is to be read, and its stored form, if the field's type was changed.
@@ -215,6 +206,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     withExtendedLifetime(old) {}
   }
 
+  /// The program has written the field, as an answer to a refusal.
+  func acceptAnswer(at stamp: UInt64) {
+    let answered = state.withLock { $0.answer(at: stamp) ? $0.attachment?.model : nil }
+    answered?.reportStatus()
+  }
+
   /// `accept` for a decoded value, by default that of a local write.
   /// - Parameters:
   ///   - isAnswer: whether the program writes it through this field, and so answers a refusal.
@@ -230,10 +227,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     var answered: SharedModel?
     let tracker: ReadTracker? = state.withLock {
       // The update that this write causes may have been shown before.
-      if isAnswer, $0.isSticky, stamp > $0.refusedAt {
-        ($0.problem, $0.isSticky) = (nil, false)
-        answered = $0.attachment?.model
-      }
+      if isAnswer, $0.answer(at: stamp) { answered = $0.attachment?.model }
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if stored != nil { $0.raw = raw }
@@ -243,7 +237,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         good = value
       }
       swap(&shown, &value)
-      if stamp > $0.refusedAt, !$0.isSticky { $0.problem = nil }
+      // The commit of an earlier own write shows nothing new: the refusal of a later one remains.
+      if $0.problem != nil, !$0.isSticky, stamp > $0.refusedAt, !$0.isRejected || shown != value { $0.problem = nil }
       return $0.tracker
     }
     tracker?.invalidate()

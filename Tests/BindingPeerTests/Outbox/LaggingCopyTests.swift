@@ -11,12 +11,8 @@ struct LaggingCopyTests {
     let fields = [Entry(name: "n", value: "1", version: 5)]
     original.live(version: 5, fields)
     let entries = try original.write(.one(.add, "n", "1")).drain.entries
-    var content = OutboxContent()
-    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    for entry in [.welcomed(log: 1, epoch: 100)] + entries {
-      content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1)
-    }
-    var bench = PeerBench(Session(resuming: try #require(content.unfinished.first), seed: 3, now: 1_000, wall: 0))
+    let run = try #require(PreviousRun.left(by: entries))
+    var bench = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
     bench.live(version: 6, [Entry(name: "n", value: "2", version: 6)], lastDecided: 1, knew: true)
     return bench
   }

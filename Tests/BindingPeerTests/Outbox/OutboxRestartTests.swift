@@ -29,9 +29,13 @@ struct OutboxRestartTests {
     try hub.start()
   }
 
-  private func peer(_ name: String, _ transport: any InProcessTransport, _ path: String? = nil) throws -> Peer {
-    try Peer(
-      name: name, hub: .inProcess(transport), configuration: .init(outbox: .file(path ?? folder.path())),
+  private func peer(
+    _ name: String, _ transport: any InProcessTransport, _ path: String? = nil, offlineAge: Duration = .seconds(10)
+  ) throws -> Peer {
+    var configuration = Peer.Configuration(outbox: .file(path ?? folder.path()))
+    configuration.offlineAge = offlineAge
+    return try Peer(
+      name: name, hub: .inProcess(transport), configuration: configuration,
       logger: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
@@ -112,8 +116,8 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("n") == "3")
   }
 
-  @Test("several runs without a hub are sent in order")
-  func severalRuns() async throws {
+  @Test("several runs without a hub are sent in order, and none yields to another", arguments: [0, 3_600])
+  func severalRuns(offlineAge: Int) async throws {
     for value in ["0.1", "0.2", "0.3"] {
       let peer = try peer("offline", TestLink(to: hub, isCut: true))
       try peer.model("lamp").write(set(value))
@@ -121,7 +125,7 @@ struct OutboxRestartTests {
       await peer.close(flush: .zero)
     }
     let link = TestLink(to: hub, isCut: true)
-    let last = try peer("last", link)
+    let last = try peer("last", link, offlineAge: .seconds(offlineAge))
     let model = try last.model("lamp")
     #expect(model["level"]?.description == "0.3" && model["n"]?.description == "3" && last.unconfirmed == 6)
     link.heal()

@@ -13,15 +13,6 @@ struct PreviousRunTests {
     return bench
   }
 
-  /// The previous run in a file with these entries.
-  private func previousRun(_ entries: [JournalEntry]) -> PreviousRun? {
-    var content = OutboxContent()
-    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    let welcomed = JournalEntry.welcomed(log: 1, epoch: 100)
-    for entry in [welcomed] + entries { content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1) }
-    return content.unfinished.first
-  }
-
   /// A run that had been welcomed, sent an `add` as number 1 and left a set unsent.
   private func sentAndUnsent() throws -> PreviousRun {
     var bench = PeerBench(keepsOutbox: true)
@@ -29,11 +20,13 @@ struct PreviousRunTests {
     var entries = try bench.write(.one(.add, "n", "1")).drain.entries
     bench.lose()
     entries += try bench.write(.set(["level": "0.8"])).drain.entries
-    return try #require(previousRun(entries))
+    return try #require(PreviousRun.left(by: entries))
   }
 
-  private func resumed(_ run: PreviousRun, wall: UInt64 = 0) -> PeerBench {
-    PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: wall))
+  private func resumed(
+    _ run: PreviousRun, after earlier: Swift.Set<BindingProtocol.Tag> = [], wall: UInt64 = 0
+  ) -> PeerBench {
+    PeerBench(Session(resuming: run, after: earlier, seed: 3, now: 1_000, wall: wall))
   }
 
   @Test("the hub's log and epoch are recorded at the first welcome and when they change")
@@ -148,6 +141,10 @@ struct PreviousRunTests {
     changed.open()
     let condition = changed.catchUp(changed.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions
     #expect(condition?.map(\.version) == [4] && condition?.map(\.epoch) == [100])
+    // What a run before that one wrote is no other's.
+    var own = resumed(run, after: [PeerBench.other.tag])
+    own.open()
+    #expect(own.catchUp(own.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions == [])
     var restarted = resumed(run)
     restarted.epoch = 101
     restarted.open()
@@ -162,14 +159,14 @@ struct PreviousRunTests {
     bench.live(version: 5, lit)
     var entries = try bench.write(.set(["level": "0.8"])).drain.entries
     entries += try bench.write(.one(.add, "n", "1")).drain.entries
-    var again = resumed(try #require(previousRun(entries)))
+    var again = resumed(try #require(PreviousRun.left(by: entries)))
     again.open()
     let welcomed = again.welcome(knew: false)
     #expect(welcomed.join.unacknowledged == 3)
     #expect(welcomed.entries.count == 2)
     let sent = again.catchUp(welcomed.request, version: 5, lit, lastDecided: 2)
     #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
-    let after = try #require(previousRun(entries + welcomed.entries + sent.entries))
+    let after = try #require(PreviousRun.left(by: entries + welcomed.entries + sent.entries))
     #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
   }
 

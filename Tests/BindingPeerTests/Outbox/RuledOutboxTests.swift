@@ -21,15 +21,6 @@ struct RuledOutboxTests {
     return (try #require(id), drain.entries)
   }
 
-  private func previousRun(_ entries: [JournalEntry]) throws -> PreviousRun {
-    var content = OutboxContent()
-    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    for entry in [.welcomed(log: 1, epoch: 100)] + entries {
-      content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1)
-    }
-    return try #require(content.unfinished.first)
-  }
-
   private let lost = WireOutcome.Rest.conflict(
     Conflict(field: "note", version: 5, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"the big cat\"")))
 
@@ -175,7 +166,7 @@ struct RuledOutboxTests {
     own.lose()
     let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries
     let ended = sent + later + [.decided(WriteID(rawValue: 1), .expired)]
-    var resumed = PeerBench(Session(resuming: try previousRun(ended), seed: 3, now: 1_000, wall: 0))
+    var resumed = PeerBench(Session(resuming: try #require(PreviousRun.left(by: ended)), seed: 3, now: 1_000, wall: 0))
     let drain = resumed.live(version: 4, note, knew: true)
     #expect(drain.proposals.isEmpty)
     guard case .conflict? = drain.outcomes.first else {
