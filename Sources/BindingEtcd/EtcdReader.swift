@@ -59,6 +59,8 @@
     /// One model as it is at one revision, on its way.
     private struct Loading {
       var head: SharedHead
+      /// The key before which the records end.
+      var end: [UInt8]
       var fold: EtcdValue.Fold?
       var stored: StoredModel
       /// What all its keys are read at.
@@ -67,21 +69,30 @@
 
     func load(_ model: String) { load(model) { [self] head, result in log.tell(.loaded(head, result)) } }
 
+    func loadToFold(_ model: String, upTo record: UInt64) {
+      load(model, before: log.keys.record(model, record + 1)) { [self] _, result in log.tell(.foldable(model, result)) }
+    }
+
     func history(_ query: HistoryQuery) {
       load(query.model) { [self] _, result in
         log.tell(.history(query, result.map { HistoryAnswer(query, of: $0?.batches ?? []) }))
       }
     }
 
-    private func load(_ model: String, _ then: @escaping (SharedHead, Result<StoredModel?, StoreError>) -> Void) {
+    /// - Parameter end: the key before which the records end; nil: all are read.
+    private func load(
+      _ model: String, before end: [UInt8]? = nil,
+      _ then: @escaping (SharedHead, Result<StoredModel?, StoreError>) -> Void
+    ) {
       let keys = log.keys
       let records = keys.records(model)
+      let last = end ?? EtcdKeys.end(of: records)
       var transaction = EtcdTransaction()
       transaction.read(EtcdRange(key: keys.head(model)))
       transaction.read(EtcdRange(key: keys.fold(model)))
-      transaction.read(EtcdRange(key: records, end: EtcdKeys.end(of: records), limit: EtcdReader.recordsAtOnce))
+      transaction.read(EtcdRange(key: records, end: last, limit: EtcdReader.recordsAtOnce))
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
-        let again = { self.load(model, then) }
+        let again = { self.load(model, before: end, then) }
         take(result, else: again) { response throws(StoreError) in
           guard response.ranges.count == 3 else { return later(again) }
           do throws(StoreError) {
@@ -93,7 +104,7 @@
               try EtcdValue.readFold(model, entry.value)
             }
             let stored = StoredModel(model: model, batches: [])
-            var loading = Loading(head: head, fold: fold, stored: stored, revision: response.revision)
+            var loading = Loading(head: head, end: last, fold: fold, stored: stored, revision: response.revision)
             let more = try add(response.ranges[2], to: &loading)
             readOn(loading, from: more, again, then)
           } catch {
@@ -119,8 +130,8 @@
       _ then: @escaping (SharedHead, Result<StoredModel?, StoreError>) -> Void
     ) {
       guard let key else { return readChunks(loading, from: 0, again, then) }
-      let end = EtcdKeys.end(of: log.keys.records(loading.head.model))
-      let range = EtcdRange(key: key, end: end, limit: EtcdReader.recordsAtOnce, revision: loading.revision)
+      let range = EtcdRange(
+        key: key, end: loading.end, limit: EtcdReader.recordsAtOnce, revision: loading.revision)
       log.call(EtcdClient.range, range.bytes, EtcdRangeResponse.init) { [self] result in
         take(result, else: again) { response in
           do throws(StoreError) {

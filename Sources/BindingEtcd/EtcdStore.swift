@@ -96,6 +96,9 @@
     package func append(_ number: UInt64, _ batches: [SharedBatch]) { run { self.appender.append(number, batches) } }
 
     package func load(_ model: String) { run { self.reader.load(model) } }
+    package func loadToFold(_ model: String, upTo record: UInt64) {
+      run { self.reader.loadToFold(model, upTo: record) }
+    }
 
     package func head(of model: String) { run { self.reader.head(of: model) } }
 

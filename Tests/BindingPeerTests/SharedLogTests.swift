@@ -39,6 +39,7 @@ private final class RunningStore: SharedStore {
   func begin(_ deliver: @escaping @Sendable (SharedEvent) -> Void) { store.begin(deliver) }
   func append(_ number: UInt64, _ batches: [SharedBatch]) { store.append(number, batches) }
   func load(_ model: String) { store.load(model) }
+  func loadToFold(_ model: String, upTo record: UInt64) { store.loadToFold(model, upTo: record) }
   func head(of model: String) { store.head(of: model) }
   func sync(_ number: UInt64) { store.sync(number) }
   func list(prefix: String, after: String, limit: Int) { store.list(prefix: prefix, after: after, limit: limit) }

@@ -53,9 +53,6 @@ final class SharedStoreWorker: LogWorker {
   private var open = 0
   /// What the machine waits for, by model.
   private var loading: Set<String> = []
-  /// The model that is being loaded to be folded, and whether the machine wants it too.
-  private var foldLoading: String?
-  private var isFoldLoadWanted = false
   private var folds = FoldQueue()
   private var isReached = true
   private var shown: StoreStatus
@@ -94,7 +91,7 @@ final class SharedStoreWorker: LogWorker {
       appends += 1
       store.append(appends, batches)
     }
-    for model in output.reload { load(model) }
+    for model in output.reload where loading.insert(model).inserted { store.load(model) }
     output.reload.removeAll()
     if let next = output.list {
       output.list = nil
@@ -107,15 +104,6 @@ final class SharedStoreWorker: LogWorker {
     if let query = output.takeHistory() { store.history(query) }
     // Writers are forgotten by records.
     output.forgotten.removeAll()
-  }
-
-  private func load(_ model: String) {
-    if foldLoading == model {
-      // That load may be older than the machine's wish.
-      isFoldLoadWanted = true
-    } else if loading.insert(model).inserted {
-      store.load(model)
-    }
   }
 
   func deliver(
@@ -132,10 +120,7 @@ final class SharedStoreWorker: LogWorker {
       // An event may want what is handed over before the next one changes it.
       try handOver(&output, of: &machine)
     }
-    if let order = folds.begin({ !loading.contains($0) }) {
-      foldLoading = order.model
-      store.load(order.model)
-    }
+    if let order = folds.begin() { store.loadToFold(order.model, upTo: order.record) }
     return !arrived.isEmpty
   }
 
@@ -154,12 +139,11 @@ final class SharedStoreWorker: LogWorker {
         folds.note(record.batch.record, of: record.batch.model, at: record.revision)
       }
     case .loaded(let head, let result):
-      guard foldLoading != head.model else {
-        endFoldLoad(result)
-        return true
-      }
       loading.remove(head.model)
       if case .success(let stored?) = result { folds.loaded(head, records: stored.batches.count) }
+    case .foldable(_, let result):
+      compact(result)
+      return true
     case .folded(let model, let result):
       folds.end()
       switch result {
@@ -181,13 +165,7 @@ final class SharedStoreWorker: LogWorker {
     return false
   }
 
-  private func endFoldLoad(_ result: Result<StoredModel?, StoreError>) {
-    let model = foldLoading
-    foldLoading = nil
-    if isFoldLoadWanted, let model {
-      isFoldLoadWanted = false
-      load(model)
-    }
+  private func compact(_ result: Result<StoredModel?, StoreError>) {
     guard let order = folds.underWay else { return }
     let (log, inbox) = (log, inbox)
     compacting.async {

@@ -110,6 +110,15 @@ package final class SharedStoreClient: Sendable {
     return (head, try result.get())
   }
 
+  /// Loads what a fold up to a record needs.
+  package func loadToFold(_ model: String, upTo record: UInt64) throws -> StoredModel? {
+    let first = all.count
+    store.loadToFold(model, upTo: record)
+    return try wait("\(model), to be folded", after: first) {
+      if case .foldable(model, let result) = $0 { result } else { nil }
+    }.get()
+  }
+
   /// Reads a head.
   package func head(of model: String) throws -> SharedHead {
     let first = all.count

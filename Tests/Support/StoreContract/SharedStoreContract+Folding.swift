@@ -19,6 +19,28 @@ extension SharedStoreContract {
       try expect(try client.fold("lamp") == .folded, "not folded again")
       if let keys = try bench.chunkKeys(of: "lamp") { try expect(keys == 1, "\(keys) generations of chunks remain") }
     },
+    SharedStoreContract("a fold needs the records up to its own alone, and leaves the later ones") { bench in
+      let client = try bench.open(.none)
+      var writer = ModelWriter("lamp", 1)
+      var revisions: [SharedRevision] = [0]
+      func grow(to last: UInt64) throws {
+        while writer.tail.record < last {
+          try writer.write("\(writer.tail.record)", client)
+          revisions.append(writer.tail.revision)
+        }
+      }
+      for (last, record, needed) in [(9, 4, 1...4), (12, 7, 4...7)] as [(UInt64, UInt64, ClosedRange<UInt64>)] {
+        try grow(to: last)
+        guard let stored = try client.loadToFold("lamp", upTo: record) else { throw ContractError("it is gone") }
+        try expect(stored.batches.map(\.record) == Array(needed), "it gets \(stored.batches.map(\.record))")
+        let fold = try SharedFold(compacting: stored, upTo: record, revision: revisions[Int(record)])
+        guard let fold else { throw ContractError("it does not end at \(record)") }
+        try expect(try client.finish(fold) == .folded, "not folded")
+        let left = try client.load("lamp").stored?.batches.map(\.record)
+        try expect(left == Array(record...last), "left: \(left ?? [])")
+      }
+      try expect(try client.loadToFold("fan", upTo: 3) == nil, "a model that never was")
+    },
     SharedStoreContract("a hub that slept writes into nothing that was folded meanwhile") { bench in
       let (client, other) = (try bench.open(.none), try bench.open(.none))
       var writer = ModelWriter("lamp", 1)

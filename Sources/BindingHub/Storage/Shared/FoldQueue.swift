@@ -77,10 +77,9 @@ struct FoldQueue {
   }
 
   /// Takes the next order, if none is under way.
-  /// - Parameter mayBegin: whether this model can be folded now.
-  mutating func begin(_ mayBegin: (String) -> Bool) -> Order? {
-    guard underWay == nil, let next = waiting.firstIndex(where: { mayBegin($0.model) }) else { return nil }
-    underWay = waiting.remove(at: next)
+  mutating func begin() -> Order? {
+    guard underWay == nil, !waiting.isEmpty else { return nil }
+    underWay = waiting.removeFirst()
     return underWay
   }
 

@@ -14,6 +14,10 @@ package enum SharedEvent: Sendable {
   /// An error says that the bytes of this model cannot be read; the others are not concerned.
   case loaded(SharedHead, Result<StoredModel?, StoreError>)
 
+  /// What a fold of a model needs, as it is at one revision no older than the call; nil: the model never was, or was
+  /// removed.
+  case foldable(String, Result<StoredModel?, StoreError>)
+
   /// A model's head as it was at a revision no older than the call.
   case head(SharedHead)
 

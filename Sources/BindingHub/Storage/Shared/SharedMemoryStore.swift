@@ -96,6 +96,14 @@ package final class SharedMemoryStore: SharedStore {
     }
   }
 
+  package func loadToFold(_ model: String, upTo record: UInt64) {
+    ask { log in
+      var stored = log.load(model).1
+      stored?.batches.removeAll { $0.record > record }
+      return .foldable(model, .success(stored))
+    }
+  }
+
   package func head(of model: String) { ask { .head($0.head(of: model)) } }
 
   package func sync(_ number: UInt64) { state.withLock { $0.schedule(.sync(number), after: 1) } }

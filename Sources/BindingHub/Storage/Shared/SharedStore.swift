@@ -45,6 +45,10 @@ package protocol SharedStore: AnyObject, Sendable {
   /// Loads one model as it is at one revision that is no older than the call. The answer is `loaded`.
   func load(_ model: String)
 
+  /// Loads of a model what a fold up to one of its records needs: the chunks in force, and the records up to that one.
+  /// The answer is `foldable`.
+  func loadToFold(_ model: String, upTo record: UInt64)
+
   /// Reads a model's head, no older than the call. The answer is `head`.
   func head(of model: String)
 
