@@ -61,8 +61,6 @@ struct PeerOutbox {
   var keeping = PeerKeeping()
   /// Earlier runs that wait to be sent, with this session's ids of their writes, and the peer that sends one now.
   var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
-  /// The tags of the runs that carriers speak for, or spoke for.
-  var earlierTags: Set<Tag> = []
   var carrier: SimulatedPeer?
   /// For a peer that sends an earlier run: its successor, and the successor's id of each write.
   var successor: SimulatedPeer?

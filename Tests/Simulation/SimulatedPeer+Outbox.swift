@@ -52,9 +52,8 @@ extension SimulatedPeer {
     guard !outbox.previousRuns.isEmpty else { return }
     let (run, ids) = outbox.previousRuns.removeFirst()
     let session = Session(
-      resuming: run, after: outbox.earlierTags, seed: chance.next(), now: clock, wall: context.wall,
+      resuming: run, seed: chance.next(), now: clock, wall: context.wall,
       defersOutcomes: outbox.keeping.choice?.defersOutcomes ?? false)
-    outbox.earlierTags.insert(run.identity.tag)
     // R10: under another identity a proposal that was decided would take effect again.
     guard session.identity.tag == run.identity.tag else {
       throw Violation(.exactlyOnce, "\(self) sends the writes of an earlier run under another identity")

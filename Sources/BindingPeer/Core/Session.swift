@@ -53,18 +53,17 @@ package struct Session: Sendable {
   /// Creates a session that speaks for an earlier run of this program: it sends what that run left in its outbox,
   /// unchanged, and nothing else (R10), as if that run had been cut off from its hub until now.
   /// - Parameters:
-  ///   - earlier: the tags of runs before that one: what they wrote is no other's (docs/guide/offline.md).
   ///   - wall: the wall time now, milliseconds since 1970, of the machine of that run.
   ///   - defersOutcomes: whether outcomes are recorded only once a replica that contains them is stored.
   package init(
-    resuming run: PreviousRun, after earlier: Swift.Set<Tag> = [], seed: UInt64,
-    options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64, defersOutcomes: Bool = false
+    resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64,
+    defersOutcomes: Bool = false
   ) {
     let identity = Identity(secret: run.identity.secret, name: run.identity.name)
     context = SessionContext(
       identity: identity, options: options, isResumed: true, keepsOutbox: true, defersOutcomes: defersOutcomes)
     context.isDisowned = !run.identity.isProven
-    context.previousTags = earlier
+    context.previousTags = run.earlier
     connection = ConnectionMachine(seed: seed, now: now)
     keeping = SessionKeeping(nil, KeptReplicas(), wall: wall, now: now)
     (context.logID, context.epoch) = (run.log, run.epoch)

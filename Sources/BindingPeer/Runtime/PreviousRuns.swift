@@ -9,8 +9,6 @@ import Logging
 final class PreviousRuns: Sendable {
   private struct Progress: Sendable {
     var waiting: [PreviousRun]
-    /// The tags of the runs before the present one.
-    var earlier: Swift.Set<Tag> = []
     var current: PeerRuntime?
     var isEnded = false
   }
@@ -45,9 +43,8 @@ final class PreviousRuns: Sendable {
       guard !progress.isEnded, !progress.waiting.isEmpty else { return nil }
       let run = progress.waiting.removeFirst()
       let session = Session(
-        resuming: run, after: progress.earlier, seed: seed, options: options, now: PeerRuntime.now,
-        wall: OutboxFile.wall, defersOutcomes: defersOutcomes)
-      progress.earlier.insert(run.identity.tag)
+        resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall,
+        defersOutcomes: defersOutcomes)
       let runtime = PeerRuntime(
         session: session, link: link, log: log, outbox: JournalWriter(file: file, run: run.number),
         onEffects: { [weak self] effects in self?.receive(effects, of: run) })

@@ -23,10 +23,8 @@ struct PreviousRunTests {
     return try #require(PreviousRun.left(by: entries))
   }
 
-  private func resumed(
-    _ run: PreviousRun, after earlier: Swift.Set<BindingProtocol.Tag> = [], wall: UInt64 = 0
-  ) -> PeerBench {
-    PeerBench(Session(resuming: run, after: earlier, seed: 3, now: 1_000, wall: wall))
+  private func resumed(_ run: PreviousRun, wall: UInt64 = 0) -> PeerBench {
+    PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: wall))
   }
 
   @Test("the hub's log and epoch are recorded at the first welcome and when they change")
@@ -135,14 +133,15 @@ struct PreviousRunTests {
 
   @Test("an old unsent set is compared where others wrote meanwhile; in a new epoch equal values are no change")
   func oldYields() throws {
-    let run = try sentAndUnsent()
+    var run = try sentAndUnsent()
     var changed = resumed(run)
     let theirs = [Entry(name: "level", value: "0.1", version: 6), lit[1]]
     changed.open()
     let condition = changed.catchUp(changed.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions
     #expect(condition?.map(\.version) == [4] && condition?.map(\.epoch) == [100])
     // What a run before that one wrote is no other's.
-    var own = resumed(run, after: [PeerBench.other.tag])
+    run.earlier = [PeerBench.other.tag]
+    var own = resumed(run)
     own.open()
     #expect(own.catchUp(own.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions == [])
     var restarted = resumed(run)

@@ -175,6 +175,36 @@ struct RuledOutboxTests {
     }
   }
 
+  @Test("a text of an earlier run stands on what its writer saw of its own program, once that is committed")
+  func standsOnOwn() throws {
+    var own = PeerBench(keepsOutbox: true)
+    own.live(version: 4, note)
+    let first = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").entries
+    own.lose()
+    let second = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries
+    // Both in one run: the second text waits for the commit of the first.
+    var run = try #require(PreviousRun.left(by: first + second))
+    var resumed = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
+    #expect(resumed.live(version: 4, note, knew: true).proposals.map(\.number) == [1])
+    resumed.hub(resumed.outcomes((1, .committed(count: 1, version: 5))))
+    let names = NamesRun(first: 1)
+    let drain = resumed.hub(resumed.commits(after: 4, [[0: "\"the cat sat\""]], own: [0: 1], names: names))
+    #expect(drain.proposals.map(\.number) == [2] && drain.proposals.first?.conditions.map(\.version) == [5])
+    // The first in a run before: it is committed by then. Another's value is none that it stands on.
+    run.writes.removeFirst()
+    for (value, earlier, version) in [
+      ("sat", [PeerBench.other.tag], 5), ("sat", [], 4), ("ran", [PeerBench.other.tag], 4),
+    ]
+      as [(String, [BindingProtocol.Tag], Version)]
+    {
+      run.earlier = Set(earlier)
+      var later = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
+      let fields = [Entry(name: "note", value: "\"the cat \(value)\"", version: 5)]
+      let sent = later.live(version: 5, fields, knew: true).proposals
+      #expect(sent.map(\.conditions).map { $0.map(\.version) } == [[version]], "\(value) \(earlier)")
+    }
+  }
+
   @Test("a word of a withdrawn write is not in a later text, also in an unwritten field")
   func withdrawn() throws {
     var bench = PeerBench()

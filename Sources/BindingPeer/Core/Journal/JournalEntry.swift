@@ -79,6 +79,9 @@ package struct PreviousRun: Sendable, Equatable {
   package var number: UInt32
   /// The identity under which the run wrote.
   package var identity: Identity
+  /// The tags of the runs before it, as far as they may have written at the hub: what they wrote is no other's
+  /// (docs/guide/offline.md).
+  package var earlier: Swift.Set<Tag> = []
   /// The log of the hub that the run knew; nil: none.
   package var log: LogID?
   /// The epoch of that log; nil: no hub was seen.

@@ -9,6 +9,8 @@ struct OutboxContent: Sendable, Equatable {
     var lastNumbers: [String: ProposalNumber] = [:]
     var writes: [WriteID: KeptWrite] = [:]
     var sizes: [WriteID: Int] = [:]
+    /// It ended, and what it wrote has outcomes. It is kept for the runs after it.
+    var hasLeft = false
 
     /// Number 0 is none: a write that has lost its number.
     mutating func used(_ number: ProposalNumber, in model: String) {
@@ -36,8 +38,7 @@ struct OutboxContent: Sendable, Equatable {
     case .began(let identity):
       runs[number] = Run(identity: identity)
       lastRun = max(lastRun, number)
-    case .left:
-      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { writeBytes -= size }
+    case .left: leave(number)
     case .counted(let model, let last), .entry(.counted(let model, let last)):
       runs[number]?.used(last, in: model)
     case .replica(let record): replicas.apply(record)
@@ -70,11 +71,18 @@ struct OutboxContent: Sendable, Equatable {
 
   /// The runs that left writes without an outcome, oldest first.
   var unfinished: [PreviousRun] {
-    runs.sorted { $0.key < $1.key }.filter { !$0.value.writes.isEmpty }.map { number, run in
-      PreviousRun(
-        number: number, identity: run.identity, log: run.log, epoch: run.epoch, lastNumbers: run.lastNumbers,
-        writes: run.writes.values.sorted { $0.id < $1.id })
+    var earlier: Swift.Set<Tag> = []
+    var unfinished: [PreviousRun] = []
+    for (number, run) in runs.sorted(by: { $0.key < $1.key }) {
+      if !run.writes.isEmpty {
+        unfinished.append(
+          PreviousRun(
+            number: number, identity: run.identity, earlier: earlier, log: run.log, epoch: run.epoch,
+            lastNumbers: run.lastNumbers, writes: run.writes.values.sorted { $0.id < $1.id }))
+      }
+      earlier.insert(run.identity.tag)
     }
+    return unfinished
   }
 
   /// Gives unsent writes of unproven identities a proven one. In older releases tags were drawn at random, not
@@ -99,8 +107,25 @@ struct OutboxContent: Sendable, Equatable {
     return !unproven.isEmpty
   }
 
-  /// Forgets the runs without unacknowledged writes.
-  mutating func forgetFinished() { runs = runs.filter { !$0.value.writes.isEmpty } }
+  /// Ends the runs without unacknowledged writes.
+  mutating func forgetFinished() {
+    for (number, run) in runs where run.writes.isEmpty { runs[number]?.hasLeft = true }
+    forgetLeft()
+  }
+
+  private mutating func leave(_ number: UInt32) {
+    for size in runs[number]?.sizes.values ?? [:].values { writeBytes -= size }
+    runs[number]?.writes.removeAll()
+    runs[number]?.sizes.removeAll()
+    runs[number]?.hasLeft = true
+    forgetLeft()
+  }
+
+  /// Forgets the runs that have ended. Who sends what a later run left has to know those that wrote at the hub.
+  private mutating func forgetLeft() {
+    let last = runs.filter { !$0.value.writes.isEmpty }.keys.max() ?? 0
+    runs = runs.filter { number, run in !run.hasLeft || number < last && !run.lastNumbers.isEmpty }
+  }
 
   /// Takes the replicas out: whoever writes them keeps them apart from the runs.
   mutating func takeReplicas() -> KeptReplicas {
@@ -133,6 +158,9 @@ struct OutboxContent: Sendable, Equatable {
         }
         if write.isWithdrawn { add(.entry(.withdrawn(write.id))) }
       }
+    }
+    for (number, run) in runs.sorted(by: { $0.key < $1.key }) where run.hasLeft {
+      OutboxLog.append(OutboxRecord(run: number, content: .left), to: &writer)
     }
     for (model, step, payload) in undo.inOrder {
       let entry = JournalEntry.undo(model: model, step: step, payload: payload)

@@ -85,9 +85,23 @@ struct ConflictResolver {
 
   /// A write of an earlier run, which has no rules any more.
   func prepareResumed(_ write: inout Pending, now: UInt64) -> Decision {
+    standOnOwn(&write)
     // It was written over an own write that was never committed: what its writer saw never existed.
     if let field = write.fieldSeenAlone(in: replica) { return .end(.conflict(conflict(about: field))) }
     return prepareWaited(&write, now: now)
+  }
+
+  /// Where the writer saw a write of its own program that is committed by now, the write stands on that.
+  private func standOnOwn(_ write: inout Pending) {
+    for index in write.proposal.conditions.indices {
+      let condition = write.proposal.conditions[index]
+      guard let seen = write.seen[condition.field], let field = replica.field(condition.field),
+        seen.epoch == replica.epoch, field.version > condition.version, isOwn(field.origin.tag),
+        seen.value.isSame(as: field.value)
+      else { continue }
+      write.proposal.conditions[index].epoch = replica.epoch
+      write.proposal.conditions[index].version = field.version
+    }
   }
 
   // MARK: Conditions

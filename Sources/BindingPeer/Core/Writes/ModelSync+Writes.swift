@@ -92,6 +92,13 @@ extension ModelSync {
     guard let found = writes.pending.index(of: write) else { return .ended }
     // Most writes are new and without rules: those are not copied.
     if !context.isResumed, writes.pending[at: found].isPlain(at: now, context.options) { return .ready }
+    // It may stand on an earlier write of its run, whose commit comes first.
+    let isBased =
+      context.isResumed
+      && writes.pending[at: found].proposal.conditions.contains {
+        writes.hasEarlier(than: write, over: $0.field)
+      }
+    if isBased { return .waits }
     let isFormed = !writes.pending[at: found].proposal.formConditions.isEmpty
     if isFormed {
       let preparation = prepareForm(of: write, &context)

@@ -72,7 +72,7 @@ extension Session {
   /// nothing before `carriedEnded` has reported the end of each.
   /// - Returns: the ids of those writes in this session, in order.
   package mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
-    context.previousTags.insert(run.identity.tag)
+    context.previousTags.formUnion(run.earlier.union([run.identity.tag]))
     return run.writes.map { write in
       let id = nextWrite()
       let isOld = write.isOld(at: wall, context.options)

@@ -49,6 +49,9 @@ extension WriteQueue {
   /// Whether no earlier pending write of this peer concerns the field, one that waits for its commit included.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
+  /// Whether a pending write of this peer that is earlier than this one concerns the field.
+  func hasEarlier(than id: WriteID, over field: String) -> Bool { over[field]?.first.map { $0 < id } ?? false }
+
   /// Whether no later pending write of this peer concerns the field.
   func isLast(_ id: WriteID, over field: String) -> Bool { over[field]?.last == id }
 
