@@ -131,11 +131,7 @@ package struct KnownHub: Hashable, Sendable {
   package static func learn(
     _ lesson: Lesson, of name: String, in directory: String = KnownHub.directory
   ) throws(KeyError) {
-    try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
-      var known = try KnownHub(named: name, in: directory)
-      guard known.learn(lesson) else { return }
-      try known.write(in: directory)
-    }
+    try update(name, in: directory) { $0.learn(lesson) }
   }
 
   /// Takes over where the hubs of its log listen, as one of them has told that is at an address.
@@ -153,10 +149,16 @@ package struct KnownHub: Hashable, Sendable {
   package static func learn(
     _ told: [HubAddress], at address: HubAddress, of name: String, in directory: String = KnownHub.directory
   ) throws(KeyError) {
+    try update(name, in: directory) { $0.learn(told, at: address) }
+  }
+
+  /// Changes the file of a known hub, unless `learn` says that it has nothing new.
+  private static func update(
+    _ name: String, in directory: String, _ learn: (inout KnownHub) -> Bool
+  ) throws(KeyError) {
     try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
       var known = try KnownHub(named: name, in: directory)
-      guard known.learn(told, at: address) else { return }
-      try known.write(in: directory)
+      if learn(&known) { try known.write(in: directory) }
     }
   }
 

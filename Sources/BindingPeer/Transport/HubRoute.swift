@@ -68,20 +68,26 @@ package struct HubRoute: Sendable {
       proven: hub.hubKeys.contains(proven) ? proven : hub.hubKey, present: present,
       next: keys.next.flatMap { PublicKey($0.key) })
     guard known?.learn(lesson) == true else { return }
-    // Files are synced, which a connection must not wait for.
-    HubRoute.files.async {
-      do throws(KeyError) { try KnownHub.learn(lesson, of: hub.name) } catch {
-        log.warning("cannot write down the hub's keys: \(error)", metadata: ["hub": "\(hub.name)"])
-      }
+    writeDown("the hub's keys", of: hub.name, log) { () throws(KeyError) in
+      try KnownHub.learn(lesson, of: hub.name)
     }
   }
 
   /// The hub has told where the others of its log are: the user's next process may find this one gone.
   package mutating func remember(_ told: [HubAddress], over address: HubAddress, _ log: Logger) {
     guard address.transport == .tcp, let name = known?.name, known?.learn(told, at: address) == true else { return }
+    writeDown("where the other hubs are", of: name, log) { () throws(KeyError) in
+      try KnownHub.learn(told, at: address, of: name)
+    }
+  }
+
+  /// Files are synced, which a connection must not wait for.
+  private func writeDown(
+    _ what: String, of name: String, _ log: Logger, _ write: @escaping @Sendable () throws(KeyError) -> Void
+  ) {
     HubRoute.files.async {
-      do throws(KeyError) { try KnownHub.learn(told, at: address, of: name) } catch {
-        log.warning("cannot write down where the other hubs are: \(error)", metadata: ["hub": "\(name)"])
+      do throws(KeyError) { try write() } catch {
+        log.warning("cannot write down \(what): \(error)", metadata: ["hub": "\(name)"])
       }
     }
   }

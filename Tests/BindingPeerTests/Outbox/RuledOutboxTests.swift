@@ -158,14 +158,18 @@ struct RuledOutboxTests {
     }
   }
 
-  @Test("a write of an earlier run on top of an own write that failed ends as a conflict")
-  func writtenOnOwn() throws {
+  /// What a run leaves that has sent a text, and has written another over it without a hub.
+  private func textOverText() throws -> [JournalEntry] {
     var own = PeerBench(keepsOutbox: true)
     own.live(version: 4, note)
     let sent = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").entries
     own.lose()
-    let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries
-    let ended = sent + later + [.decided(WriteID(rawValue: 1), .expired)]
+    return sent + (try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries)
+  }
+
+  @Test("a write of an earlier run on top of an own write that failed ends as a conflict")
+  func writtenOnOwn() throws {
+    let ended = try textOverText() + [.decided(WriteID(rawValue: 1), .expired)]
     var resumed = PeerBench(Session(resuming: try #require(PreviousRun.left(by: ended)), seed: 3, now: 1_000, wall: 0))
     let drain = resumed.live(version: 4, note, knew: true)
     #expect(drain.proposals.isEmpty)
@@ -177,13 +181,8 @@ struct RuledOutboxTests {
 
   @Test("a text of an earlier run stands on what its writer saw of its own program, once that is committed")
   func standsOnOwn() throws {
-    var own = PeerBench(keepsOutbox: true)
-    own.live(version: 4, note)
-    let first = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").entries
-    own.lose()
-    let second = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries
     // Both in one run: the second text waits for the commit of the first.
-    var run = try #require(PreviousRun.left(by: first + second))
+    var run = try #require(PreviousRun.left(by: textOverText()))
     var resumed = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
     #expect(resumed.live(version: 4, note, knew: true).proposals.map(\.number) == [1])
     resumed.hub(resumed.outcomes((1, .committed(count: 1, version: 5))))

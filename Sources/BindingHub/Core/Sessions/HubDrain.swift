@@ -36,14 +36,12 @@ struct HubDrain {
     slice = max(HubDrain.leastSlice, waiting.count / Int(max(slices, 1)) + 1)
   }
 
-  /// The sessions whose turn it is now.
-  mutating func takeSlice(now: UInt64) -> [SessionID] {
-    guard now >= nextAt else { return [] }
+  /// Lets the sessions leave whose turn it is now.
+  mutating func beginSlice(now: UInt64) {
+    guard now >= nextAt else { return }
     nextAt = now + HubDrain.sliceMilliseconds
-    let slice = Array(waiting.suffix(slice).reversed())
-    waiting.removeLast(slice.count)
-    leaving.formUnion(slice)
-    return slice
+    leaving.formUnion(waiting.suffix(slice))
+    waiting.removeLast(min(slice, waiting.count))
   }
 
   mutating func isGone(_ session: SessionID) { leaving.remove(session) }
@@ -102,8 +100,14 @@ extension HubMachine {
       .hubs(OtherHubs(session: session, addresses: others.addresses)), to: .connection(connection), start: hub.start)
   }
 
+  /// Sends a session, or one that asks to begin, to the other hubs.
+  mutating func turnAway(_ session: SessionID, _ connection: ConnectionID, knowsHubs: Bool, _ output: inout HubOutput) {
+    sendOthers(session, connection, knowsHubs: knowsHubs, &output)
+    hub.error(.closing, closingWords, session, connection, &output)
+  }
+
   /// Why sessions end, for people.
-  var closingWords: String {
+  private var closingWords: String {
     "the hub is shutting down" + (others.addresses.isEmpty ? "" : "; other hubs serve its log")
   }
 
@@ -149,7 +153,7 @@ extension HubMachine {
   /// Sends away the sessions whose turn it is and whose writes are decided, and ends the drain once none is left.
   mutating func continueDrain(_ time: HubTime, _ output: inout HubOutput) {
     guard !others.isDrained, others.drain != nil else { return }
-    _ = others.drain?.takeSlice(now: time.monotonic)
+    others.drain?.beginSlice(now: time.monotonic)
     for id in others.drain?.leaving.sorted() ?? [] {
       guard
         let (connection, isAwaited, knowsHubs) = hub.sessions.with(
@@ -160,8 +164,7 @@ extension HubMachine {
       }
       if isAwaited { continue }
       hub.sendOutcomes(&output)
-      sendOthers(id, connection, knowsHubs: knowsHubs, &output)
-      hub.error(.closing, closingWords, id, connection, &output)
+      turnAway(id, connection, knowsHubs: knowsHubs, &output)
       end(id, time, forgetting: false, &output)
       hub.counters.drainedSessions += 1
       others.drain?.hasMoved()

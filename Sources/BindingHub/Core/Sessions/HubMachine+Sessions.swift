@@ -27,11 +27,7 @@ extension HubMachine {
       return
     }
     let knowsHubs = hello.capabilities.contains(Capability.hubs)
-    if others.drain != nil {
-      sendOthers(id, connection, knowsHubs: knowsHubs, &output)
-      hub.error(.closing, closingWords, id, connection, &output)
-      return
-    }
+    if others.drain != nil { return turnAway(id, connection, knowsHubs: knowsHubs, &output) }
     if edge != nil, !mayBegin(hello, id, connection, upstreamKnew: upstreamKnew, &output) { return }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
