@@ -9,6 +9,8 @@ package enum HubUser: Hashable, Sendable {
   case invited(id: String)
   /// A user of this machine.
   case local(userID: UInt32)
+  /// Another hub of the same log, which has the hub's own key.
+  case sibling
 }
 
 extension HubUser {
@@ -29,6 +31,7 @@ extension HubUser: CustomStringConvertible {
       case "key": PublicKey(rest).map { .member($0) }
       case "invite": .invited(id: rest)
       case "uid": UInt32(rest).map { .local(userID: $0) }
+      case "hub" where rest == "sibling": .sibling
       default: nil
       }
     guard let user else { return nil }
@@ -40,6 +43,7 @@ extension HubUser: CustomStringConvertible {
     case .member(let key): "key:\(key)"
     case .invited(let id): "invite:\(id)"
     case .local(let number): "uid:\(number)"
+    case .sibling: "hub:sibling"
     }
   }
 }

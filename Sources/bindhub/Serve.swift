@@ -133,6 +133,8 @@ struct Serve: ParsableCommand {
       }
     } else if let address = storeChoice.etcd {
       configuration.store = etcdChoice.store(at: address)
+      configuration.siblings = siblings.links(
+        to: configuration.otherHubs, keys: configuration.keys, name: name, log: log)
     } else if durability != .memory, let path = storeChoice.path(for: configuration.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)

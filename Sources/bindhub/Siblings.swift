@@ -1,6 +1,11 @@
 import ArgumentParser
+import BindingEdge
 import BindingHub
+import BindingKeys
+import BindingPeer
 import BindingProtocol
+import Foundation
+import Logging
 
 /// Names the other hubs of the same log.
 struct Siblings: ParsableArguments {
@@ -33,5 +38,20 @@ struct Siblings: ParsableArguments {
       fail("--sibling names \(found.count) hubs; at most \(OtherHubs.most) are told to peers", 64)
     }
     return found
+  }
+
+  /// The ways to them, over which the hub follows their peers' ephemeral fields and presence. Hubs of one log have one
+  /// pair of keys, by which they know each other.
+  /// - Parameter directory: of the hub's keys; nil: it has none.
+  func links(to addresses: [HubAddress], keys directory: String?, name: String, log: Logger) -> [HubUpstream] {
+    let pair = directory.map { directory in
+      keyed { () throws(KeyError) in
+        try HubKeys(in: directory).readForStart(at: Int64(Date().timeIntervalSince1970)).keys
+      }
+    }
+    return addresses.map { address in
+      let route = pair.map { HubRoute(to: address, as: $0) } ?? HubRoute(to: address)
+      return EdgeUplink.upstream(by: route, name: name, log: log)
+    }
   }
 }

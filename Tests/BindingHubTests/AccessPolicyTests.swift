@@ -18,6 +18,16 @@ struct AccessPolicyTests {
     return text.first == first && matches(pattern.dropFirst(), text.dropFirst())
   }
 
+  @Test("another hub of the log reads everything, whatever the policy says of others, and changes nothing")
+  func sibling() {
+    let rights = AccessPolicy(roles: [:], names: ["*": []]).rights(of: .sibling)
+    #expect(rights.mayRead("lamp") && rights.mayRead(Names.ephemeral("shop/lamp")) && rights.hasFanout)
+    let lamp = rights.rights(on: "lamp")
+    #expect(lamp.write == .none && lamp.delete == .none)
+    #expect(!lamp.mayOwn && !lamp.mayBePresent && !lamp.mayDescribe && !lamp.mayRecover)
+    #expect(!rights.isAdmin && !rights.isGateway && !rights.mayRecover)
+  }
+
   @Test("a pattern matches what its definition says, in 20,000 random cases")
   func patterns() throws {
     var random = SystemRandomNumberGenerator()

@@ -59,6 +59,19 @@ struct SimulationTests {
     #expect(committed > 1_000)
   }
 
+  @Test("in every history of ephemeral models over several hubs all see what living peers have, and nothing else")
+  func siblings() {
+    let fresh = UInt64.random(in: 1_000_000 ... .max / 2)
+    for number in 0..<60 as Range<UInt64> {
+      let seed = number % 2 == 0 ? number : fresh + number
+      do {
+        try SiblingWorld(seed: seed).run()
+      } catch {
+        Issue.record("\(error). Replay: SWIFT_DETERMINISTIC_HASHING=1 swift run bindsim --siblings --replay \(seed)")
+      }
+    }
+  }
+
   @Test("any one lost message about a model is found and healed")
   func eachMessageLostInTurn() {
     var profile = FaultProfile()

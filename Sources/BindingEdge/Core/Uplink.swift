@@ -32,8 +32,9 @@ package struct Uplink: Sendable {
   var generator: SeededGenerator
   var models = FollowedVersions()
   var writers = UplinkWriters()
-  /// The edge's number, by which it notices that it would follow itself.
-  private let number: UInt64
+  /// The edge's number, by which it notices that it would follow itself; nil: this is no edge, but another hub of the
+  /// same log, and follows what the hub's own peers have in ephemeral models.
+  private let number: UInt64?
   /// Why the upstream hub that answers cannot serve an edge; nil: it can, or none answers.
   private var unfit: String?
   /// The epoch and log that the edge was told; nil: the uplink is not open.
@@ -48,10 +49,10 @@ package struct Uplink: Sendable {
   ///
   /// - Parameters:
   ///   - identity: that of the reading session, new for every run like that of any peer.
-  ///   - number: the edge's own, as its hub machine names it.
+  ///   - number: the edge's own, as its hub machine names it; nil: the link of a hub to a sibling.
   ///   - hubs: of the upstream log.
   ///   - seed: for random session numbers and pauses.
-  package init(identity: Identity, number: UInt64, hubs: HubPool = HubPool(), seed: UInt64, now: UInt64) {
+  package init(identity: Identity, number: UInt64?, hubs: HubPool = HubPool(), seed: UInt64, now: UInt64) {
     self.number = number
     generator = SeededGenerator(seed: seed)
     var options = SessionOptions()
@@ -59,11 +60,19 @@ package struct Uplink: Sendable {
     options.maxListedCommits = Int(UInt16.max)
     session = Session(identity: identity, seed: generator.next(), options: options, now: now)
     session.hubs = hubs
-    name(edges: [number])
+    if let number {
+      name(edges: [number])
+    } else {
+      // Not `hubs`: it is told of no other hub, and stays with its own.
+      session.capabilities = [
+        Capability.ephemeral, Capability.users, Capability.draft, Capability.sibling,
+      ]
+    }
   }
 
   /// What the next hello names: this edge, and those that follow it.
   package mutating func name(edges: [UInt64]) {
+    guard number != nil else { return }
     session.capabilities = Capability.all.filter { $0 != Capability.ephemeral } + edges.prefix(64).map(Capability.edge)
   }
 
@@ -213,11 +222,13 @@ package struct Uplink: Sendable {
 
   private mutating func open(now: UInt64) {
     guard let welcome = session.welcome else { return }
-    unfit =
-      welcome.capabilities.contains(Capability.edge(number))
-      ? "the hub there follows this edge: an edge cannot be its own upstream hub"
-      : welcome.capabilities.contains(Capability.writes)
-        ? nil : "the hub there is older than edges; update it"
+    if let number {
+      unfit =
+        welcome.capabilities.contains(Capability.edge(number))
+        ? "the hub there follows this edge: an edge cannot be its own upstream hub"
+        : welcome.capabilities.contains(Capability.writes)
+          ? nil : "the hub there is older than edges; update it"
+    }
     if let unfit { return events.append(.cut(unfit)) }
     reach(welcome, welcome.epoch)
     models.suspend()

@@ -18,6 +18,8 @@ package final class EdgeUplink: HubUplink {
   /// The address in use, or being tried.
   private var address: HubAddress
   private let log: Logger
+  /// Whether it leads to another hub of the same log.
+  private let isToSibling: Bool
   private let context: Context
   private var message = Message()
   private var request: RequestLink? { didSet { isPollerStale = true } }
@@ -30,13 +32,14 @@ package final class EdgeUplink: HubUplink {
 
   /// - Parameters:
   ///   - name: under which the reading session is shown upstream.
-  ///   - number: the edge's.
+  ///   - number: the edge's; nil: it leads to another hub of the same log.
   ///   - now: milliseconds of the monotonic clock.
   package init(
-    to route: HubRoute, name: String, number: UInt64, now: UInt64, log: Logger
+    to route: HubRoute, name: String, number: UInt64?, now: UInt64, log: Logger
   ) throws(ZeroMQError) {
     self.route = route
     self.log = log
+    isToSibling = number == nil
     address = route.addresses.first ?? .userDefault
     context = try Context()
     let secret = Secret(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
@@ -45,11 +48,15 @@ package final class EdgeUplink: HubUplink {
       now: now)
   }
 
-  /// What makes an edge of a hub: it follows the hub at a location.
+  /// The way to the hub at a location: an edge's upstream hub, or a sibling.
   package static func upstream(
     of location: HubLocation, name: String, log: Logger
   ) throws(PeerError) -> HubUpstream {
-    let route = try location.route()
+    upstream(by: try location.route(), name: name, log: log)
+  }
+
+  /// The same by a way that is known.
+  package static func upstream(by route: HubRoute, name: String, log: Logger) -> HubUpstream {
     let address = route.addresses.map(\.description).joined(separator: ",")
     return HubUpstream(address: address) { number, now throws(HubError) in
       do throws(ZeroMQError) {
@@ -204,6 +211,11 @@ package final class EdgeUplink: HubUplink {
 
   private func report(_ event: UplinkEvent) {
     switch event {
+    case .reached where isToSibling: log.info("follows a sibling", metadata: ["address": "\(address)"])
+    case .cut(let reason) where isToSibling:
+      log.info(
+        "a sibling does not answer: its peers are shown as long as their leases last",
+        metadata: ["address": "\(address)", "reason": "\(PrintedText.escaped(reason ?? "no answer"))"])
     case .reached(let hub):
       log.notice(
         "reached the upstream hub",

@@ -33,6 +33,9 @@ extension Hub {
     /// Whether recorded commits are put in (`Hub.play`), which hold what expired too: no value expires by itself.
     package var isPlayback = false
 
+    /// The ways to the other hubs of the same log, whose peers' ephemeral fields and presence are shown here too.
+    package var siblings: [HubUpstream] = []
+
     /// Makes the hub an edge, which follows another hub and has no store of its own.
     package var upstream: HubUpstream?
 

@@ -60,10 +60,12 @@ extension HubMachine {
   }
 
   /// Settles decisions of an ephemeral model immediately, without the store.
-  private mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
     guard model.ephemeral != nil, model.batch.hasDecisions else { return }
+    let touched = siblings.isShared(index, hub) ? model.batch.pending.touched.map(\.field) : []
     stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
+    shareChanged(touched, of: index, time, &output)
     guard let storedIndex = model.counterpart else { return }
     let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
@@ -277,6 +279,10 @@ extension HubMachine {
     model.members.makerUsage?.models -= 1
     publisher.forget(index)
     expiries.forget(index)
+    if let whole = model.ephemeral?.whole {
+      hub.models[whole].ephemeral?.part = nil
+      hub.models.touch(whole)
+    }
     guard model.ephemeral != nil, let stored = model.counterpart else { return }
     presence.forget(index)
     (hub.models[stored].counterpart, hub.models[stored].approval.owner) = (nil, nil)

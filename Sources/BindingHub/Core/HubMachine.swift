@@ -20,6 +20,8 @@ package struct HubMachine {
   var shared: SharedLog?
   /// The other hubs of the log, and whether this one sends its peers there.
   var others: OtherHubsState
+  /// What the other hubs of the log have in ephemeral models.
+  var siblings = SiblingParts()
   /// What makes this hub an edge; nil: it decides by itself.
   var edge: EdgeState?
 
@@ -183,6 +185,7 @@ package struct HubMachine {
       presence.endReturns(&hub, time)
       if publisher.heads.number % 3_600 == 0 { hub.forgetOldIdentities(now: now, wall: time.wall) }
       if edge != nil { unfollowUnused(time) }
+      siblings.tend(presence, &hub, time)
       letUnusedGo(now: now)
     }
     publisher.heads.publishDue(&hub, time, &output)
@@ -288,9 +291,6 @@ extension HubMachine {
 
   /// The topic of a model; nil: the hub does not know the model.
   package func topic(of model: String) -> Topic? { hub.models.index(named: model).map { hub.models[$0].topic } }
-
-  /// Whether a session is open and need not say hello again.
-  package func hasOpenSession(_ session: UInt64) -> Bool { hub.sessions[session]?.isOver == false }
 
   /// The stored version and digest of a model; nil: the hub does not know the model.
   package func head(of model: String) -> (version: Version, digest: UInt64)? {

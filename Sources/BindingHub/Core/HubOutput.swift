@@ -125,6 +125,8 @@ package enum HubNotice: Sendable, Hashable {
   case healed(peer: String, model: String, version: Version)
   /// A peer is ahead in an older epoch, and the hub does not recover from peers.
   case ahead(peer: String, model: String, version: Version, here: Version)
+  /// What answers at the address of a sibling keeps another log.
+  case otherLog(hub: String)
   /// A comparison found a peer with other values than the hub at the same version.
   case differs(peer: String, model: String, version: Version)
   /// Somebody asked for something without the right to it: the text that it was answered.

@@ -69,16 +69,18 @@ final class Admissions: Sendable {
   let state: HubLock<State>
   let log: Logger
   private let keys: HubKeys
+  /// The hub's own key, which the other hubs of its log have too.
+  private let own: PublicKey
   let audit: AuditLog
 
-  init(_ keys: HubKeys, log: Logger) throws(HubError) {
+  init(_ keys: HubKeys, own: PublicKey, log: Logger) throws(HubError) {
     let file: MembersFile
     do throws(KeyError) { file = try MembersFile(at: keys.membersPath) } catch { throw .keys(error.description) }
     let policy: AccessPolicy?
     do throws(AccessProblem) { policy = try Admissions.readPolicy(keys) } catch { throw .keys(error.description) }
     audit = AuditLog(at: keys.auditPath) { log.error("the audit log cannot be written: \($0)") }
     state = HubLock(State(file: file, policy: policy, request: keys.accessRequest()))
-    self.keys = keys
+    (self.keys, self.own) = (keys, own)
     self.log = log
   }
 
@@ -118,6 +120,7 @@ final class Admissions: Sendable {
       case .invited(let id):
         return request.domain == Domain.request.rawValue
           ? (.invited(id: id), "") : (nil, "an invitation lets nobody subscribe")
+      case .unknown where key == own: return (.sibling, "")
       case .unknown: return (nil, "no member has this key, or the invitation has expired")
       }
     default: return (nil, "the connection is not encrypted as its endpoint demands")
@@ -196,6 +199,7 @@ final class Admissions: Sendable {
     case .member(let key):
       return state.withLock { $0.file.members.keys[key].map { .named($0.name, role: $0.role) } }
     case .invited: return nil
+    case .sibling: return .sibling
     }
   }
 

@@ -17,6 +17,8 @@ final class HubLoop {
   private let logWorker: any LogWorker
   /// Leads to the upstream hub; nil: this hub is no edge.
   let uplink: (any HubUplink)?
+  /// Lead to the other hubs of the same log.
+  let siblings: [any HubUplink]
   @exclusivity(unchecked) var machine: HubMachine
   @exclusivity(unchecked) var output = HubOutput()
   @exclusivity(unchecked) var poller = Poller()
@@ -77,6 +79,7 @@ final class HubLoop {
       epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
     uplink = try HubLoop.makeEdge(&machine, of: configuration.upstream)
+    siblings = try HubLoop.makeLinks(&machine, to: opened.isShared ? configuration.siblings : [])
     _ = machine.apply(security?.admissions.policy)
     transport.announceKeys(&machine)
     try opened.restore(&machine)
@@ -94,7 +97,7 @@ final class HubLoop {
   func run() -> Ending {
     var wakeups = fillPoller()
     while !isStopping {
-      if uplink?.isPollerStale == true { wakeups = fillPoller() }
+      if uplinks.contains(where: \.isPollerStale) { wakeups = fillPoller() }
       wait()
       let time = HubLoop.time
       if poller.isReadable(wakeups) {
@@ -114,6 +117,7 @@ final class HubLoop {
       transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
       if let uplink { drain(uplink, time: time) }
+      if !siblings.isEmpty { drainSiblings(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
       if machine.isDrained { stopSoon(time) }
@@ -136,7 +140,7 @@ final class HubLoop {
       flush(time: time)
       // Goodbyes, and what became of a drain.
       transport.sockets.linger(milliseconds: 500)
-      uplink?.close(now: time.monotonic)
+      for uplink in uplinks { uplink.close(now: time.monotonic) }
       if failure == nil { try logWorker.close() }
     } catch {
       fail(error)
@@ -159,7 +163,10 @@ final class HubLoop {
     if transport.mayHaveMore { limit = 0 }
     if transport.hasBacklog { limit = min(limit, 5) }
     if endsAt != nil { limit = min(limit, 20) }
-    if let due = uplink?.nextDeadline { limit = min(limit, due <= now ? 0 : Int(min(due - now, 60_000))) }
+    for uplink in uplinks {
+      let due = uplink.nextDeadline
+      limit = min(limit, due <= now ? 0 : Int(min(due - now, 60_000)))
+    }
     do throws(ZeroMQError) {
       _ = try poller.wait(timeoutMilliseconds: limit)
     } catch {

@@ -22,7 +22,7 @@ struct HubSecurity {
     do throws(KeyError) { keys = try files.readForStart(at: Int64(Date().timeIntervalSince1970)).keys } catch {
       throw .keys(error.description)
     }
-    admissions = try Admissions(files, log: log)
+    admissions = try Admissions(files, own: keys.publicKey, log: log)
   }
 
   /// Writes down where members reach the hub, for the next invitation.

@@ -1,6 +1,6 @@
 package import ZeroMQ
 
-/// The way of an edge to its upstream hub. The hub's thread alone uses it, but for `wakeup`.
+/// The way of an edge to its upstream hub, or of a hub to a sibling. The hub's thread alone uses it, but for `wakeup`.
 ///
 /// It has sockets of its own in the poller of that thread. Nothing here waits.
 package protocol HubUplink: AnyObject {
@@ -18,16 +18,16 @@ package protocol HubUplink: AnyObject {
   func close(now: UInt64)
 }
 
-/// Makes an edge of a hub.
+/// Another hub that a hub follows: an edge its upstream hub, a hub of a shared log a sibling.
 package struct HubUpstream: Sendable {
-  /// Where the upstream hub is, for people.
+  /// Where it is, for people.
   package let address: String
   /// Makes the uplink, on the thread that uses it.
-  /// - Parameters: the edge's number, and the time in milliseconds of the monotonic clock.
-  package let make: @Sendable (_ number: UInt64, _ now: UInt64) throws(HubError) -> any HubUplink
+  /// - Parameters: the edge's number, nil to a sibling; and the time in milliseconds of the monotonic clock.
+  package let make: @Sendable (_ number: UInt64?, _ now: UInt64) throws(HubError) -> any HubUplink
 
   package init(
-    address: String, make: @escaping @Sendable (_ number: UInt64, _ now: UInt64) throws(HubError) -> any HubUplink
+    address: String, make: @escaping @Sendable (_ number: UInt64?, _ now: UInt64) throws(HubError) -> any HubUplink
   ) {
     self.address = address
     self.make = make
@@ -45,13 +45,34 @@ extension HubLoop {
     return try upstream.make(number, time.monotonic)
   }
 
-  /// Polls for other threads, peers and, of an edge, the upstream hub.
+  /// Makes the machine that of a hub with siblings, if it is to have any.
+  static func makeLinks(
+    _ machine: inout HubMachine, to siblings: [HubUpstream]
+  ) throws(HubError) -> [any HubUplink] {
+    machine.follow(siblings: siblings.count)
+    return try siblings.map { sibling throws(HubError) in try sibling.make(nil, HubLoop.time.monotonic) }
+  }
+
+  /// Those to the upstream hub, and to siblings.
+  var uplinks: [any HubUplink] { (uplink.map { [$0] } ?? []) + siblings }
+
+  /// Polls for other threads, peers and the hubs that this one follows.
   func fillPoller() -> Poller.Slot {
     poller = Poller()
     let wakeups = poller.add(mailbox.wakeup)
     transport.add(to: &poller)
-    uplink?.add(to: &poller)
+    for uplink in uplinks { uplink.add(to: &poller) }
     return wakeups
+  }
+
+  /// Passes on what this hub wants of its siblings, and what they have sent.
+  func drainSiblings(time: HubTime) {
+    for (number, link) in siblings.enumerated() {
+      let requests = machine.takeRequests(ofSibling: number)
+      for event in link.turn(requests, edges: [], after: poller, now: time.monotonic) {
+        machine.handle(event, ofSibling: number, time: time, into: &output)
+      }
+    }
   }
 
   /// Passes on what the edge's peers want of the upstream hub, and what it has sent.

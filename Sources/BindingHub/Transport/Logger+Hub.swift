@@ -13,6 +13,9 @@ extension Logger {
       warning(
         "a peer has commits of an older epoch that are missing here; recovery from peers is off",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
+    case .otherLog(let hub):
+      warning(
+        "a hub that --sibling names keeps another log: presence there is not shown here", metadata: ["hub": "\(hub)"])
     case .unreadableHistory(let model, let problem):
       error("cannot read history", metadata: ["model": "\(model)", "error": "\(problem)"])
     case .draining(let sessions):

@@ -20,6 +20,17 @@ package struct HubRoute: Sendable {
   /// A way without keys.
   init(addresses: [HubAddress]) { self.addresses = addresses }
 
+  /// A way without keys to one hub.
+  package init(to address: HubAddress) { self.init(addresses: [address]) }
+
+  /// The way of a hub to another hub of its log, which has the same pair.
+  package init(to address: HubAddress, as pair: KeyPair) {
+    addresses = [address]
+    // No file of this user's can have this name.
+    let hub = KnownHub(name: "", addresses: addresses, hubKey: pair.publicKey, keys: pair)
+    (known, read) = (hub, hub)
+  }
+
   /// The way to a hub that this user has joined.
   init(named name: String) throws(PeerError) {
     do throws(KeyError) {

@@ -55,6 +55,10 @@ package enum Capability {
   /// Wants to be told the other hubs of the same log: the kind `hubs` (§4.6).
   package static let hubs = "hubs"
 
+  /// A hub, in its hello to another hub of the same log: of an ephemeral model it is served what that hub's own peers
+  /// have in it (§17.2).
+  package static let sibling = "sibling"
+
   /// An edge, in its hello upstream and in its welcome: by these an edge notices that it would follow itself.
   package static func edge(_ number: UInt64) -> String { "edge:" + String(number, radix: 16) }
 

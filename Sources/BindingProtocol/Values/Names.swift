@@ -4,6 +4,8 @@ package enum Names {
   package static let description = "@description"
   /// Precedes a model's id in the name of its ephemeral model (protocol.md §9).
   package static let ephemeralPrefix = "@ephemeral/"
+  /// At a hub alone: precedes a model's id in the name of what this hub's own peers have in the ephemeral model.
+  package static let partPrefix = "@part/"
   /// In an ephemeral model: the field held by the model's owner, whose approval every write needs.
   package static let owner = "@owner"
   /// The writer's name in a commit of the hub that sets a field back at the end of its time limit.
@@ -47,8 +49,11 @@ package enum Names {
   /// The model that an ephemeral model belongs to.
   package static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
 
-  /// The stored model behind a name: itself, or the one that an ephemeral model belongs to.
-  package static func storedModel(of name: String) -> String { isEphemeral(name) ? model(ofEphemeral: name) : name }
+  /// The stored model behind a name: itself, or the one that an ephemeral model, or a part of it, belongs to.
+  package static func storedModel(of name: String) -> String {
+    if isEphemeral(name) { return model(ofEphemeral: name) }
+    return name.hasPrefix(partPrefix) ? String(name.dropFirst(partPrefix.utf8.count)) : name
+  }
 
   private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
     name.count > ephemeralPrefix.utf8.count

@@ -34,7 +34,7 @@ package final class EdgeWorld {
       let name = "writer-\(number)"
       writers.append(name)
       made[name] = (0, 0)
-      stage.join(name, at: chance.perMille(250) ? stage.home : nil)
+      stage.join(name, at: chance.perMille(250) ? stage.home : stage.edge)
     }
     stage.join("reader", models: [EdgeWorld.model])
     stage.look = { [unowned self] in problem(of: $0, $1) }

@@ -22,30 +22,41 @@ struct BindSim: ParsableCommand {
   var untilBroken = false
   @Flag(help: "Run only histories with an edge, a world of their own; otherwise one after each eighth history.")
   var edges = false
+  @Flag(help: "Run only histories of ephemeral models over several hubs; otherwise one after each eighth history.")
+  var siblings = false
   #if MUTANTS
     @Option(help: "Plant this fault; 'list' names them all.")
     var mutant: String?
   #endif
 
-  /// After so many histories one with an edge is run too.
-  private static let everyEdge: UInt64 = 8
+  /// After so many histories one with an edge is run too, and one of several hubs' ephemeral models.
+  private static let everyOther: UInt64 = 8
 
   /// Whether only histories with an edge are run.
-  private var onlyEdges: Bool {
+  private var onlyEdges: Bool { edges || isMutant("edge") }
+
+  /// Whether only histories of several hubs' ephemeral models are run.
+  private var onlySiblings: Bool { siblings || isMutant("sibling") }
+
+  /// Whether the histories are those of several hubs over one log.
+  private var isCell: Bool { cell || isMutant("cell") }
+
+  /// Whether a planted fault concerns these histories.
+  private func isMutant(_ kind: String) -> Bool {
     #if MUTANTS
-      edges || mutant?.hasPrefix("edge") == true
+      mutant?.hasPrefix(kind) == true
     #else
-      edges
+      false
     #endif
   }
 
-  /// Whether the histories are those of several hubs over one log.
-  private var isCell: Bool {
-    #if MUTANTS
-      cell || mutant?.hasPrefix("cell") == true
-    #else
-      cell
-    #endif
+  /// Runs the histories of one seed.
+  private func runOne(_ world: World, _ seed: UInt64, withOthers: Bool) throws(Violation) {
+    let hasOthers = !isCell && withOthers
+    if !onlyEdges, !onlySiblings { try world.run() }
+    // Worlds of their own.
+    if onlyEdges || hasOthers && !onlySiblings { try EdgeWorld(seed: seed).run() }
+    if onlySiblings || hasOthers && !onlyEdges { try SiblingWorld(seed: seed).run() }
   }
 
   /// From this many histories on, every situation must have occurred.
@@ -67,9 +78,7 @@ struct BindSim: ParsableCommand {
       let world = World(seed: seed, isCell: isCell)
       run += 1
       do {
-        if !onlyEdges { try world.run() }
-        // A history with an edge is a world of its own.
-        if onlyEdges || !isCell && number % BindSim.everyEdge == 0 { try EdgeWorld(seed: seed).run() }
+        try runOne(world, seed, withOthers: number % BindSim.everyOther == 0)
       } catch {
         broken += 1
         let kind = isCell ? "--cell " : ""
@@ -85,7 +94,7 @@ struct BindSim: ParsableCommand {
     let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
     print(all.table)
     print(BindSim.figures(all, run, seconds))
-    let never = run >= BindSim.enough && !onlyEdges ? all.never(inCells: isCell) : []
+    let never = run >= BindSim.enough && !onlyEdges && !onlySiblings ? all.never(inCells: isCell) : []
     for situation in never { print("never happened: \(situation.rawValue)") }
     print("digest of these histories: \(String(digest, radix: 16))")
     print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
@@ -117,8 +126,7 @@ struct BindSim: ParsableCommand {
   private func printTrace(_ seed: UInt64) {
     let world = World(seed: seed, isCell: isCell, keepsTrace: true)
     do {
-      if !onlyEdges { try world.run() }
-      if !isCell { try EdgeWorld(seed: seed).run() }
+      try runOne(world, seed, withOthers: true)
       print(world.trace.joined(separator: "\n"))
     } catch {
       print(world.trace.joined(separator: "\n"))

@@ -72,7 +72,7 @@ struct AccessControl {
       users = users.filter { sessions.byConnection[$0.key] != nil }
       quota = 2 * users.count + 1_024
     }
-    users[connection] = (user, policy?.rights(of: user) ?? .all)
+    users[connection] = (user, policy?.rights(of: user) ?? (user == .sibling ? .reader : .all))
   }
 
   // MARK: Speaking for others

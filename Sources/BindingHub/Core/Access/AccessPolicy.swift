@@ -32,6 +32,7 @@ package struct AccessPolicy: Hashable, Sendable {
 
   /// What somebody may.
   package func rights(of user: HubPrincipal) -> UserRights {
+    if user == .sibling { return .reader }
     guard let name = user.name, let given = roleNames(of: user) else { return .all }
     return UserRights(name: name, roles: given.compactMap { roles[$0] }, roleNames: given)
   }
@@ -42,6 +43,7 @@ package struct AccessPolicy: Hashable, Sendable {
     // The file may give the hub's own user less.
     case .owner(let name): name.flatMap { names[$0] }
     case .named(let name, let role): names[name] ?? role.map { [$0] } ?? names["*"] ?? []
+    case .sibling: nil
     }
   }
 
@@ -64,12 +66,15 @@ package enum HubPrincipal: Hashable, Sendable {
   case owner(name: String?)
   /// A member or another local user, with the role that its invitation gave it.
   case named(String, role: String?)
+  /// Another hub of the same log: it reads, and nothing else.
+  case sibling
 
   /// The name by which a policy knows it; nil: none.
   var name: String? {
     switch self {
     case .owner(let name): name
     case .named(let name, _): name
+    case .sibling: nil
     }
   }
 }
@@ -145,6 +150,11 @@ package struct AccessPattern: Hashable, Sendable, CustomStringConvertible {
   private let model: NamePattern
   /// nil: all fields but the description.
   let field: NamePattern?
+
+  /// Every model, and every field but the description.
+  static let everything = AccessPattern()
+
+  private init() { (description, model, field) = ("*", .everything, nil) }
 
   /// Reads a pattern; nil: it can match nothing.
   package init?(_ text: String) {

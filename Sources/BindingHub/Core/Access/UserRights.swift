@@ -17,6 +17,10 @@ package struct UserRights: Hashable, Sendable {
   /// Nothing.
   static let none = UserRights(name: "", roles: [], roleNames: [])
 
+  /// To read everything, and what is published.
+  static let reader = UserRights(
+    name: "another hub of the log", roles: [AccessRole([.read: [.everything]], fanout: true)], roleNames: ["sibling"])
+
   private init() { (name, roles, roleNames) = ("", nil, []) }
 
   init(name: String, roles: [AccessRole], roleNames: [String]) {

@@ -39,7 +39,10 @@ struct ModelRemovals {
 
   private static func isGone(_ index: Int, _ presence: PresenceTable, _ hub: inout HubContext) -> Bool {
     let model = hub.models[index]
-    guard model.members.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy,
+    // What is in a part is in the ephemeral model too.
+    if model.ephemeral?.whole != nil { return model.members.sessions.isEmpty && model.isSettled }
+    guard model.members.sessions.isEmpty, model.ephemeral?.part == nil, model.fields.valueCount == 0, model.isSettled,
+      !model.isBusy,
       model.batch.waiting.isEmpty,
       !model.writers.hasForgottenUnconfirmed, model.counterpart == nil || model.ephemeral != nil,
       !presence.isAwaited(in: index)

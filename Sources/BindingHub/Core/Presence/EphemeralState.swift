@@ -11,6 +11,14 @@ final class EphemeralState {
   let stored: ModelLog
   private(set) var slots: [Slot?] = []
   private var byTag: [Tag: Int] = [:]
+  /// The index of this hub's own part, which siblings follow; nil: none does.
+  var part: Int?
+  /// Of a part: the index of the ephemeral model that it is a part of.
+  let whole: Int?
+  /// The version in which each field was taken from the part of a sibling. A later one is of a peer here.
+  private(set) var takenFrom: [String: Version] = [:]
+  /// The peers that are present at siblings, as their hubs describe them.
+  var peersElsewhere: [Tag: FieldValue] = [:]
 
   struct Slot: Hashable {
     let tag: Tag
@@ -19,9 +27,11 @@ final class EphemeralState {
     let since: UInt64
   }
 
-  init(of stored: ModelLog, epoch: Epoch) {
+  /// - Parameter whole: of a part, the index of the ephemeral model.
+  init(of stored: ModelLog, epoch: Epoch, whole: Int? = nil) {
     self.stored = stored
     self.epoch = epoch
+    self.whole = whole
   }
 
   /// The field that describes a peer; nil: it is not present.
@@ -49,10 +59,34 @@ final class EphemeralState {
     return EphemeralState.field(number)
   }
 
+  // MARK: Siblings
+
+  /// A field's value is that in the part of a sibling, as of this version.
+  func take(_ field: String, at version: Version) { takenFrom[field] = version }
+
+  /// Forgets fields that a peer here has written since, or that are no more.
+  func keepTaken(_ isKept: (String, Version) -> Bool) { takenFrom = takenFrom.filter { isKept($0.key, $0.value) } }
+
   private static func field(_ number: Int) -> String { "\(Names.presencePrefix)\(number)" }
 }
 
+extension ModelLog {
+  /// Whether the decided value of a field is that in the part of a sibling.
+  func isTaken(_ id: FieldID) -> Bool {
+    guard let ephemeral, !ephemeral.takenFrom.isEmpty else { return false }
+    return ephemeral.takenFrom[fields[id].name] == fields.decidedVersion(id)
+  }
+}
+
 extension EphemeralState.Slot {
+  /// Reads the value of a presence field; nil: it is none.
+  init?(_ value: FieldValue) {
+    guard let json = try? JSON(parsing: value.bytes), let text = json["tag"]?.string, let tag = Tag(text),
+      let name = json["name"]?.string, case .integer(let since)? = json["since"]
+    else { return nil }
+    self.init(tag: tag, name: name, since: UInt64(clamping: since))
+  }
+
   /// The field's value; `announcement` is what the peer announces of itself.
   func value(announcing announcement: UnsafeRawBufferPointer?) -> FieldValue {
     var members: [JSON.Member] = [

@@ -38,7 +38,7 @@ struct PresenceTable {
     let model = hub.models[index]
     guard model.ephemeral != nil, model.writers.index(of: tag) != nil else { return }
     let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
-      model.holder(of: id)?.tag == tag
+      model.holder(of: id)?.tag == tag && !model.isTaken(id)
     }
     // Slots are the hub's: a peer that is still present loses only its announcement.
     let slot = model.ephemeral?.slot(of: tag)
@@ -83,9 +83,11 @@ struct PresenceTable {
   /// Updates the presence fields of a model's ephemeral counterpart, if a session has joined that.
   func publish(ofModelAt stored: Int, _ hub: inout HubContext, _ time: HubTime) {
     guard let index = hub.models[stored].counterpart, let ephemeral = hub.models[index].ephemeral else { return }
+    let model = hub.models[index]
     // Without sessions there is nothing to publish; the next join computes it.
-    let isWatched = !hub.models[index].members.sessions.isEmpty
+    let isWatched = PresenceTable.isWatched(index, hub)
     let topic = hub.models[stored].topic
+    let elsewhere = isWatched ? ephemeral.peersElsewhere : [:]
     var present: [Tag: EphemeralState.Slot] = [:]
     for id in isWatched ? hub.models[stored].members.sessions.sorted() : [] {
       guard let session = hub.sessions[id] else { continue }
@@ -95,27 +97,58 @@ struct PresenceTable {
         ephemeral.slot(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
     }
     var changes: [(String, FieldValue?)] = []
-    for tag in ephemeral.tags.sorted() where present[tag] == nil {
+    for tag in ephemeral.tags.sorted() where present[tag] == nil && elsewhere[tag] == nil {
       if isWatched, isComingBack(tag, to: topic, &hub, time) { continue }
       if let field = ephemeral.free(tag) { changes.append((field, nil)) }
     }
-    for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where ephemeral.slot(of: tag) == nil {
-      let field = ephemeral.occupy(slot)
-      changes.removeAll { $0.0 == field }
-      changes.append((field, slot.value(announcing: nil)))
+    for (tag, slot) in present.sorted(by: { $0.key < $1.key }) {
+      if let field = ephemeral.field(of: tag) {
+        // It has come here from a sibling.
+        guard let id = model.fields.id(of: field), model.isTaken(id) else { continue }
+        changes.append((field, model.decided(id)))
+      } else {
+        let field = ephemeral.occupy(slot)
+        changes.removeAll { $0.0 == field }
+        changes.append((field, slot.value(announcing: nil)))
+      }
     }
     hub.change(index, changes, time)
+    publish(elsewhere.filter { present[$0.key] == nil }, in: index, &hub, time)
+  }
+
+  /// Updates the presence fields of peers that are at siblings.
+  private func publish(
+    _ elsewhere: [Tag: FieldValue], in index: Int, _ hub: inout HubContext, _ time: HubTime
+  ) {
+    let model = hub.models[index]
+    guard let ephemeral = model.ephemeral else { return }
+    for (tag, value) in elsewhere.sorted(by: { $0.key < $1.key }) {
+      guard let slot = EphemeralState.Slot(value) else { continue }
+      let field = ephemeral.field(of: tag) ?? ephemeral.occupy(slot)
+      if let id = model.fields.id(of: field), model.isTaken(id), model.decided(id) == value { continue }
+      hub.take(index, field, value, by: nil, time)
+    }
+  }
+
+  /// Whether anybody follows an ephemeral model: a session here, or a sibling.
+  static func isWatched(_ index: Int, _ hub: HubContext) -> Bool {
+    let model = hub.models[index]
+    return !model.members.sessions.isEmpty
+      || model.ephemeral?.part.map { !hub.models[$0].members.sessions.isEmpty } ?? false
   }
 
   /// A session has joined or left a model, or no longer follows its presence.
   func publishChange(in index: Int, _ hub: inout HubContext, _ time: HubTime) {
-    let stored = hub.models[index].ephemeral == nil ? index : hub.models[index].counterpart
+    let whole = hub.models[index].ephemeral?.whole ?? index
+    let stored = hub.models[whole].ephemeral == nil ? whole : hub.models[whole].counterpart
     if let stored { publish(ofModelAt: stored, &hub, time) }
   }
 
-  /// Updates presence in every joined ephemeral model: a slot that waited for its peer may be free now.
+  /// Updates presence in every ephemeral model that somebody follows, or has followed: a slot that waited for its peer
+  /// may be free now.
   func publishAll(_ hub: inout HubContext, _ time: HubTime) {
-    for index in models where !hub.models[index].members.sessions.isEmpty {
+    for index in models where PresenceTable.isWatched(index, hub) || hub.models[index].ephemeral?.tags.isEmpty == false
+    {
       if let stored = hub.models[index].counterpart { publish(ofModelAt: stored, &hub, time) }
     }
   }

@@ -57,7 +57,7 @@ extension Sequencer {
       throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
     }
     let announced = slot.value(announcing: value)
-    if announced.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
+    if announced.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }), !model.isTaken(id) { return 0 }
     let fits = model.batch.pending.commits.change(id, announced)
     try record(fits, announced.bytes.count, for: id, version, writer, in: model)
     return 1

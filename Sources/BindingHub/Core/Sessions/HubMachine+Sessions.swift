@@ -31,7 +31,8 @@ extension HubMachine {
     if edge != nil, !mayBegin(hello, id, connection, upstreamKnew: upstreamKnew, &output) { return }
     let tag = hello.identity.tag
     let known = hub.sessions.identities[tag]
-    if shared != nil, known == nil, !isSynced, holds(hello, id, connection, &output) { return }
+    let isSibling = hello.capabilities.contains(Capability.sibling)
+    if shared != nil, known == nil, !isSynced, !isSibling, holds(hello, id, connection, &output) { return }
     if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
     let usage = hub.usage(of: connection, for: represented, time)
     let onlyWrites = hello.capabilities.contains(Capability.writes)
@@ -164,6 +165,9 @@ extension HubMachine {
     publisher.forget(session, in: index, model)
     hub.models.touchIfLeft(index)
   }
+
+  /// Whether a session is open and need not say hello again.
+  package func hasOpenSession(_ session: UInt64) -> Bool { hub.sessions[session]?.isOver == false }
 
   /// Whether any session is open on this request connection.
   package func hasSession(on connection: ConnectionID) -> Bool { hub.sessions.byConnection[connection] != nil }

@@ -47,6 +47,8 @@ struct SessionCapabilities {
   let wantsLatest: Bool
   /// Whether it is told the other hubs of the log.
   let knowsHubs: Bool
+  /// Whether it is another hub of the log, which follows what this hub's own peers have in ephemeral models.
+  let isSibling: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
@@ -59,6 +61,7 @@ struct SessionCapabilities {
     learnsUpstream = names.contains(Capability.upstream)
     wantsLatest = names.contains(Capability.latest)
     knowsHubs = names.contains(Capability.hubs)
+    isSibling = names.contains(Capability.sibling)
   }
 }
 

@@ -53,7 +53,7 @@ extension HubMachine {
     }
     if edge != nil, refusesEphemeral(join, session, connection, &output) { return }
     if removals.keep(join, of: session, &hub) { return }
-    let index: Int
+    var index: Int
     let isNew = hub.models.index(named: join.name) == nil
     do throws(Refusal) {
       if let known = hub.models.index(named: join.name) {
@@ -74,6 +74,8 @@ extension HubMachine {
       hub.error(.overLimit, "\(join.name): \(text)", session, connection, isFatal: false, &output)
       return
     }
+    let whole = index
+    index = part(of: whole, for: session)
     let model = hub.models[index]
     guard serves(session, connection, model, &output) else { return }
     let (present, count) = hub.sessions.with(session) { ($0.joins[model.topic], $0.joins.count) } ?? (nil, 0)
@@ -106,8 +108,7 @@ extension HubMachine {
     } else {
       follow(index, for: session, join)
     }
-    hub.models.touch(index)
-    presence.publishChange(in: index, &hub, time)
+    joined(index, whole, isNew: isNew, time, &output)
   }
 
   /// Acts on what a join says of its peer: the replica that it has, and the outcomes that it has received.
@@ -270,7 +271,7 @@ extension HubMachine {
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
       digest: model.fields.digest(), lastDecided: lastDecided, delivery: delivery, follows: follows,
-      model: model.id)
+      model: join.name)
     tellRights(of: id, in: model, &output)
     hub.send(.joined(joined), to: id, &output)
     if follows != .nothing { publisher.catchups.add(catchup) }

@@ -39,6 +39,9 @@ extension ModelLog {
     return decided.hasValue ? FieldValue(bytes: batch.pending.commits.value(at: decided.value)) : nil
   }
 
+  /// A field's value once the pending batch is stored.
+  func decided(_ id: FieldID) -> FieldValue? { fields.isDecided(id) ? decidedValue(id) : fields[id].fieldValue }
+
   /// Whether a field has exactly this value.
   func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
     let slot = fields[id]

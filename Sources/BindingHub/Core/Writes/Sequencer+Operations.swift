@@ -52,7 +52,7 @@ extension Sequencer {
       if operand.count > limits.maxValueBytes { try checkLength(operand.count, of: id, in: model) }
       if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
-        if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
+        if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand), !model.isTaken(id) { continue }
         if model.isRuled(id), try renews(id, operand, verb, version, &violation, in: model) { continue }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)

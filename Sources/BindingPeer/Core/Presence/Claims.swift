@@ -13,7 +13,8 @@ struct Claims: Sendable {
   }
   private var fields: [String: Claim] = [:]
   private var clearedBy: ProposalNumber = 0
-  /// Fields that this peer still held from before it joined, to be given up; nil: the model has not been current yet.
+  /// Fields that this peer still held from before it joined, to be given up; nil: the model has not been current yet at
+  /// this hub.
   private var orphans: [String]?
   /// The model may have ended, or have forgotten this peer, since it was last current.
   var mayBeAnew = false
@@ -103,8 +104,11 @@ struct Claims: Sendable {
     return proposals(writes) { !replica.holds($1, in: $0, of: tag) }
   }
 
-  /// Finds, once, this peer's fields from before it joined: the model was left without the hub learning of it, and
-  /// joined again before the hub would have taken this peer for gone. The program has announced none of them since.
+  /// The model is at another hub now, which may not have learned what this peer has given up elsewhere.
+  mutating func lookForOrphans() { orphans = nil }
+
+  /// Finds, once at a hub, this peer's fields from before it joined: the model was left without the hub learning of it,
+  /// and joined again before the hub would have taken this peer for gone. The program has announced none of them since.
   mutating func findOrphans(_ replica: Replica, of tag: Tag) {
     guard orphans == nil else { return }
     let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)

@@ -153,6 +153,7 @@ struct ModelSync: Sendable {
     writes.sendAllAgain()
     guard isEphemeral, !isKnown || replica.epoch != Epoch(start) else { return }
     claims.mayBeAnew = true
+    if replica.epoch != Epoch(start) { claims.lookForOrphans() }
     endForgotten(&context)
   }
 

@@ -8,6 +8,7 @@ package final class StageHub {
   private let store: MemoryStore
   private var birth: HubBirth
   private let configuration: HubMachineConfiguration
+  private let siblings: Int
   /// What was stored, by model; it outlives the machine.
   private var batches: [String: [Batch]] = [:]
   private var logs: [String: StageLog] = [:]
@@ -19,15 +20,19 @@ package final class StageHub {
   /// Frames on their way, by the link's number.
   private(set) var sent: [UInt64: [[UInt8]]] = [:]
 
-  init(log: LogID = 3, epoch: Epoch = 5 << 32, start: StartNumber, now: UInt64, upstream: Bool = false) {
+  init(
+    log: LogID = 3, epoch: Epoch = 5 << 32, start: StartNumber, now: UInt64, upstream: Bool = false, siblings: Int = 0
+  ) {
     var configuration = HubMachineConfiguration()
     configuration.recovery = !upstream
     birth = HubBirth(logID: upstream ? 0 : log, epoch: upstream ? 0 : epoch, start: start, tailProven: true)
     let time = HubTime(monotonic: now, wall: 500_000 + now)
     machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: 11)
     self.configuration = configuration
+    self.siblings = siblings
     store = MemoryStore(logID: birth.logID, epoch: birth.epoch)
     if upstream { machine.follow(upstream: "home", as: UInt64(start), time: time) }
+    machine.follow(siblings: siblings)
   }
 
   /// Another process serves the same log from the same store.
@@ -35,6 +40,7 @@ package final class StageHub {
     birth.start += 1
     let time = HubTime(monotonic: now, wall: 500_000 + now)
     machine = HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: 11)
+    machine.follow(siblings: siblings)
     (subscriptions, sent) = ([:], [:])
     for (model, batches) in batches.sorted(by: { $0.key < $1.key }) {
       do { try machine.restore(StoredModel(model: model, chunks: [], batches: batches)) } catch {
@@ -173,25 +179,4 @@ extension FieldOperation {
 extension Outcome {
   /// Whether it is `committed`.
   package var isCommitted: Bool { if case .committed = self { true } else { false } }
-}
-
-/// What tests look at.
-extension EdgeStage {
-  /// How many frames of a kind the uplink has sent.
-  package func uplinkSent(_ kind: PeerMessageKind) -> Int { uplinkLink.kinds[kind.rawValue] ?? 0 }
-
-  package func value(_ peer: StagePeer, _ field: String, _ model: String = "lamp") -> String? {
-    peer.session.shown(model, field).map { String(decoding: $0.bytes, as: UTF8.self) }
-  }
-
-  /// Whether a model is the same at the upstream hub, at the edge and at every peer.
-  package func isEqual(_ model: String = "lamp") -> Bool {
-    guard let head = home.machine.head(of: model), let here = edge.machine.head(of: model), head == here else {
-      return false
-    }
-    return peers.values.allSatisfy { peer in
-      peer.session.knows(model) == false
-        || peer.session.version(of: model).version == head.version && peer.session.digest(of: model) == head.digest
-    }
-  }
 }

@@ -1,0 +1,198 @@
+import BindingProtocol
+
+/// What the other hubs of a shared log have in ephemeral models (protocol.md §17.2).
+///
+/// An ephemeral value belongs to one peer, and a peer is at one hub. So the hubs need no order among them: each has a
+/// *part* of an ephemeral model, what its own peers have in it, and follows the parts of its siblings. What its peers
+/// see is all parts together.
+struct SiblingParts {
+  /// A sibling's value of a field.
+  struct Value {
+    var value: FieldValue
+    var origin: Origin
+    /// When it was written, by the wall clock of the sibling.
+    var time: UInt64
+
+    /// Whether it is shown where another value of the field is there too: the lower tag has claimed the field; of one
+    /// peer, which has gone from hub to hub, the later value counts.
+    func precedes(_ other: Value) -> Bool { precedes(other.origin.tag, other.time) }
+
+    func precedes(_ tag: Tag, _ time: UInt64) -> Bool {
+      origin.tag == tag ? self.time > time : origin.tag < tag
+    }
+  }
+
+  /// The link to a sibling.
+  struct Link {
+    /// For the uplink, in order.
+    var requests: [UplinkRequest] = []
+    /// What it has, by the name of the ephemeral model and the field.
+    fileprivate(set) var parts: [String: [String: Value]] = [:]
+    /// Since when it is lost, on the monotonic clock; nil: it is open, or was never.
+    fileprivate(set) var lostAt: UInt64?
+    /// Whether it is lost for so long that its peers count as gone.
+    fileprivate(set) var isSilent = false
+    /// Whether the hub there keeps another log.
+    fileprivate(set) var isStranger = false
+  }
+
+  private(set) var links: [Link]
+  /// The ephemeral models that are followed.
+  private(set) var followed: [String: Following] = [:]
+
+  struct Following {
+    /// Since when no session here has joined it, on the monotonic clock.
+    fileprivate(set) var unusedSince: UInt64?
+  }
+
+  /// An ephemeral model is followed for so long after its last session here has left.
+  static let lingerMilliseconds: UInt64 = 5_000
+
+  init(count: Int = 0) { links = Array(repeating: Link(), count: count) }
+
+  var isEmpty: Bool { links.isEmpty }
+
+  mutating func takeRequests(of link: Int) -> [UplinkRequest] {
+    guard !links[link].requests.isEmpty else { return [] }
+    defer { links[link].requests.removeAll() }
+    return links[link].requests
+  }
+
+  // MARK: Following
+
+  /// A session here has joined an ephemeral model.
+  mutating func follow(_ model: String) {
+    guard followed.updateValue(Following(), forKey: model) == nil else { return }
+    for link in links.indices { links[link].requests.append(.follow(model)) }
+  }
+
+  /// No session here has joined it.
+  /// - Returns: whether that has been so for long enough.
+  mutating func isUnused(_ model: String, now: UInt64) -> Bool {
+    let since = followed[model]?.unusedSince ?? now
+    followed[model]?.unusedSince = since
+    return now >= since + SiblingParts.lingerMilliseconds
+  }
+
+  /// - Returns: the fields that some sibling had there.
+  mutating func unfollow(_ model: String) -> Set<String> {
+    followed[model] = nil
+    var fields: Set<String> = []
+    for link in links.indices {
+      links[link].requests.append(.unfollow(model))
+      fields.formUnion((links[link].parts.removeValue(forKey: model) ?? [:]).keys)
+    }
+    return fields
+  }
+
+  // MARK: What they have
+
+  /// The value of a field to show; nil: no sibling has one.
+  func value(of field: String, in model: String) -> Value? {
+    var first: Value?
+    for link in links where !link.isSilent {
+      guard let value = link.parts[model]?[field] else { continue }
+      if first.map({ value.precedes($0) }) ?? true { first = value }
+    }
+    return first
+  }
+
+  /// The peers that are present at siblings, each as the hub describes it where it was last.
+  func peers(in model: String) -> [Tag: FieldValue] {
+    var latest: [Tag: Value] = [:]
+    for link in links where !link.isSilent {
+      for (field, value) in link.parts[model] ?? [:] where field.hasPrefix(Names.presencePrefix) {
+        guard let tag = EphemeralState.Slot(value.value)?.tag else { continue }
+        if latest[tag].map({ $0.time < value.time }) ?? true { latest[tag] = value }
+      }
+    }
+    return latest.mapValues(\.value)
+  }
+
+  /// A sibling has a value of a field, or has it no more. Of the fields that belong to the protocol only presence is
+  /// shared: whoever owns a model there is not asked here.
+  mutating func set(_ field: String, in model: String, to value: Value?, of link: Int) {
+    guard followed[model] != nil, !links[link].isStranger,
+      !field.hasPrefix("@") || field.hasPrefix(Names.presencePrefix)
+    else { return }
+    links[link].parts[model, default: [:]][field] = value
+  }
+
+  /// - Returns: the fields that a sibling has in a model.
+  func fields(in model: String, of link: Int) -> Set<String> { Set((links[link].parts[model] ?? [:]).keys) }
+
+  /// How many values siblings have in all.
+  var count: Int { links.reduce(0) { $0 + $1.parts.values.reduce(0) { $0 + $1.count } } }
+
+  // MARK: Links
+
+  /// A sibling answers.
+  /// - Parameter isStranger: whether it keeps another log.
+  /// - Returns: the fields that are to be shown, or no longer, by model.
+  mutating func reached(_ link: Int, isStranger: Bool) -> [String: Set<String>] {
+    let isChanged = links[link].isSilent || isStranger
+    defer { if isStranger { links[link].parts.removeAll() } }
+    (links[link].lostAt, links[link].isSilent, links[link].isStranger) = (nil, false, isStranger)
+    return isChanged ? fields(of: link) : [:]
+  }
+
+  mutating func lost(_ link: Int, now: UInt64) { if links[link].lostAt == nil { links[link].lostAt = now } }
+
+  /// The peers of siblings that are lost for as long as a session may be silent count as gone.
+  /// - Returns: their fields, by model.
+  mutating func silence(lease: UInt64, now: UInt64) -> [String: Set<String>] {
+    var gone: [String: Set<String>] = [:]
+    for link in links.indices {
+      guard !links[link].isSilent, let lostAt = links[link].lostAt, now >= lostAt + lease else { continue }
+      links[link].isSilent = true
+      gone.merge(fields(of: link)) { $0.union($1) }
+    }
+    return gone
+  }
+
+  private func fields(of link: Int) -> [String: Set<String>] { links[link].parts.mapValues { Set($0.keys) } }
+}
+
+extension HubMachine {
+  /// Makes this hub follow siblings, so many. Must precede every other call.
+  package mutating func follow(siblings count: Int) { siblings = SiblingParts(count: count) }
+
+  /// Hands over what the link to a sibling is to do.
+  package mutating func takeRequests(ofSibling link: Int) -> [UplinkRequest] { siblings.takeRequests(of: link) }
+
+  /// Handles what the link to a sibling tells.
+  package mutating func handle(
+    _ event: UplinkEvent, ofSibling link: Int, time: HubTime, into output: inout HubOutput
+  ) {
+    switch event {
+    case .reached(let sibling):
+      let isStranger = sibling.logID != hub.logID
+      if isStranger { output.notices.append(.otherLog(hub: sibling.name)) }
+      let changed = siblings.reached(link, isStranger: isStranger)
+      siblings.show(changed, presence, &hub, time)
+    case .cut: siblings.lost(link, now: time.monotonic)
+    case .commits(let commits): siblings.take(commits, of: link, presence, &hub, time)
+    case .fields(let fields): siblings.take(fields, of: link, presence, &hub, time)
+    case .unreadable(let model, _): siblings.drop(model, of: link, presence, &hub, time)
+    case .caughtUp, .complete, .welcomed, .joined, .refused, .outcomes, .ended, .announced, .listed: break
+    }
+  }
+
+  /// What a hub keeps for ephemeral models, which comes back to nothing once nobody has joined one.
+  package struct EphemeralCounts: Hashable, Sendable {
+    /// Ephemeral models and this hub's parts of them.
+    package var models = 0
+    /// Ephemeral models that it follows at siblings.
+    package var followed = 0
+    /// Values of siblings.
+    package var values = 0
+
+    package static let zero = EphemeralCounts()
+  }
+
+  package var ephemeralCounts: EphemeralCounts {
+    EphemeralCounts(
+      models: hub.models.lazy.filter { $0.ephemeral != nil }.count, followed: siblings.followed.count,
+      values: siblings.count)
+  }
+}
