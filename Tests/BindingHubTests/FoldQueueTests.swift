@@ -45,6 +45,55 @@ struct FoldQueueTests {
     #expect(next() == FoldQueue.Order(model: "lamp", record: 256, revision: 300))
   }
 
+  /// This hub stores records of these sizes, the first with number 1.
+  private mutating func store(_ model: String, _ sizes: Int...) {
+    for (index, size) in sizes.enumerated() {
+      folds.append(size, to: model)
+      folds.stored(UInt64(index + 1), of: model, at: UInt64(index + 1))
+    }
+  }
+
+  @Test("where room is scarce many models of few records are folded, those with the most bytes first")
+  mutating func scarceModels() {
+    store("small", 2_000, 2_000)
+    store("lamp", 3_000, 3_000)
+    store("fan", 9_000)
+    #expect(next() == nil, "there is room")
+    folds.isRoomScarce = true
+    #expect(next() == FoldQueue.Order(model: "fan", record: 1, revision: 1))
+    folds.end()
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 2, revision: 2))
+    folds.end()
+    #expect(next() == nil, "a fold of the small one would hardly free more than it writes")
+    store("small", 2_000)
+    #expect(next() == FoldQueue.Order(model: "small", record: 1, revision: 1))
+  }
+
+  @Test("where room is scarce a model is folded again once what was appended is as large as its last fold")
+  mutating func scarceAgain() {
+    folds.isRoomScarce = true
+    store("lamp", 5_000)
+    #expect(next() != nil)
+    folds.compacted(to: 20_000)
+    folds.end()
+    store("lamp", 19_999)
+    #expect(next() == nil)
+    store("lamp", 1)
+    #expect(next() != nil)
+  }
+
+  @Test("where room is scarce models that are loaded are folded too, if that frees more than it writes")
+  mutating func scarceLoaded() {
+    func head(_ model: String) -> SharedHead { SharedHead(model, record: 90, version: 90, revision: 70) }
+    folds.loaded(head("early"), records: 90, bytes: 9_000, size: 100)
+    #expect(next() == nil)
+    folds.isRoomScarce = true
+    folds.loaded(head("large"), records: 90, bytes: 9_000, size: 10_000)
+    #expect(next() == nil)
+    folds.loaded(head("lamp"), records: 90, bytes: 9_000, size: 100)
+    #expect(next() == FoldQueue.Order(model: "lamp", record: 90, revision: 70))
+  }
+
   @Test("few large records are folded too, once each 16 MiB")
   mutating func large() {
     for record in 1...16 as ClosedRange<UInt64> {

@@ -69,6 +69,8 @@ final class SimulatedPeer: SimulationPart, CustomStringConvertible {
     if profile.joinsPrefix { self.session.joinPrefix("", now: now, into: &effects) }
     if profile.hasUndo {
       self.session.restoreUndo(outbox.book?.undo ?? [:])
+      // A former run may have withdrawn what this one writes again.
+      writes.withdrawn = former?.writes.withdrawn ?? [:]
       counts[.undoKept] += UInt64(outbox.book?.undo[UndoWorkload.model]?.count ?? 0)
       self.session.join(UndoWorkload.model, now: now, into: &effects)
       self.session.recordUndo(of: UndoWorkload.model, now: now)

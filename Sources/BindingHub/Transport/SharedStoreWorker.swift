@@ -115,6 +115,7 @@ final class SharedStoreWorker: LogWorker {
       case .event(let event):
         if !isForFolding(event) { machine.receive(event, time: time, into: &output) }
       case .compacted(let fold):
+        folds.compacted(to: fold?.chunks.reduce(0) { $0 + $1.count } ?? 0)
         if let fold { store.fold(fold) } else { folds.end() }
       }
       // An event may want what is handed over before the next one changes it.
@@ -140,7 +141,11 @@ final class SharedStoreWorker: LogWorker {
       }
     case .loaded(let head, let result):
       loading.remove(head.model)
-      if case .success(let stored?) = result { folds.loaded(head, records: stored.batches.count) }
+      if case .success(let stored?) = result {
+        let bytes = stored.batches.reduce(0) { $0 + $1.body.count + 64 }
+        folds.loaded(
+          head, records: stored.batches.count, bytes: bytes, size: stored.chunks.reduce(0) { $0 + $1.count })
+      }
     case .foldable(_, let result):
       compact(result)
       return true
@@ -153,7 +158,7 @@ final class SharedStoreWorker: LogWorker {
       }
       return true
     case .room(let room):
-      folds.isRoomScarce = room >= .scarce
+      if folds.isRoomScarce != (room >= .scarce) { folds.isRoomScarce.toggle() }
       if room >= .scarce { log.warning("the store's room is scarce", metadata: ["cure": "\(store.status.roomReason)"]) }
     case .connected(let isConnected):
       if isConnected != isReached { log.warning("the store \(isConnected ? "answers again" : "does not answer")") }

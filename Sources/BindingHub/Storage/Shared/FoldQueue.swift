@@ -5,6 +5,9 @@ import BindingProtocol
 /// The hub that stores a model's every 256th record folds the model: so one hub does it as a rule, though none knows of
 /// the others. Where it ends before it has done so, the next 256th record makes up for it. The last records stay, for
 /// the model's history and for hubs that catch up.
+///
+/// Where room is scarce a fold leaves nothing. Many models of few records each would fill the store before any of them
+/// has 256; so each hub then folds, one after the other, those to which it has appended the most.
 struct FoldQueue {
   /// A model to be folded up to a record, which was stored at this revision.
   struct Order: Equatable {
@@ -22,18 +25,37 @@ struct FoldQueue {
   /// to load.
   static let maxBytes = 16 << 20
 
+  /// Bytes of appends from which a fold frees more than it writes, where room is scarce; and not less than the last
+  /// fold of the model had.
+  static let worthwhile = 4_096
+
   /// Of each model, the last records whose numbers are multiples of the interval.
   private var marks: [String: [Order]] = [:]
+  /// Of each model, the last record that this hub has stored.
+  private var last: [String: Order] = [:]
   /// Of each model, the bytes of batches since the last fold that was ordered here.
   private var bytes: [String: Int] = [:]
+  /// Of each model, the bytes of its last fold, as far as it is known.
+  private var sizes: [String: Int] = [:]
   private var waiting: [Order] = []
+  /// Models to fold as long as room is scarce, the largest last; and whether there may be others by now.
+  private var scarce: [String] = []
+  private var mayBeMore = true
   /// The one being folded.
   private(set) var underWay: Order?
   /// Where room is scarce, folds leave nothing.
-  var isRoomScarce = false
+  var isRoomScarce = false {
+    didSet {
+      scarce.removeAll()
+      mayBeMore = true
+    }
+  }
 
   /// A batch of this size leaves for the log.
-  mutating func append(_ size: Int, to model: String) { bytes[model, default: 0] += size }
+  mutating func append(_ size: Int, to model: String) {
+    bytes[model, default: 0] += size
+    mayBeMore = mayBeMore || isWorthwhile(model)
+  }
 
   /// A record stands in the log.
   mutating func note(_ record: UInt64, of model: String, at revision: SharedRevision) {
@@ -48,6 +70,7 @@ struct FoldQueue {
   /// This hub has stored a record.
   mutating func stored(_ record: UInt64, of model: String, at revision: SharedRevision) {
     note(record, of: model, at: revision)
+    last[model] = Order(model: model, record: record, revision: revision)
     if bytes[model] ?? 0 > FoldQueue.maxBytes {
       order(Order(model: model, record: record, revision: revision))
     } else if record % FoldQueue.interval == 0 {
@@ -56,10 +79,14 @@ struct FoldQueue {
     }
   }
 
-  /// A model was loaded.
-  mutating func loaded(_ head: SharedHead, records: Int) {
+  /// A model was loaded: so many records after a fold.
+  /// - Parameters:
+  ///   - bytes: of these records.
+  ///   - size: the bytes of the fold.
+  mutating func loaded(_ head: SharedHead, records: Int, bytes: Int = 0, size: Int = 0) {
     if head.isRemoved || head.record == 0 { return forget(head.model) }
-    if records > FoldQueue.overdue {
+    sizes[head.model] = size
+    if records > FoldQueue.overdue || isRoomScarce && bytes >= max(FoldQueue.worthwhile, size) {
       order(Order(model: head.model, record: head.record, revision: head.revision))
     }
   }
@@ -68,6 +95,24 @@ struct FoldQueue {
   mutating func forget(_ model: String) {
     marks[model] = nil
     bytes[model] = nil
+    last[model] = nil
+    sizes[model] = nil
+  }
+
+  private func isWorthwhile(_ model: String) -> Bool {
+    bytes[model] ?? 0 >= max(FoldQueue.worthwhile, sizes[model] ?? 0)
+  }
+
+  /// Orders the model to which this hub has appended the most since its last fold.
+  private mutating func orderLargest() {
+    if scarce.isEmpty, mayBeMore {
+      mayBeMore = false
+      let found = bytes.filter { last[$0.key] != nil && isWorthwhile($0.key) }
+      scarce = found.sorted { ($0.value, $1.key) < ($1.value, $0.key) }.map(\.key)
+    }
+    while let model = scarce.popLast() {
+      if isWorthwhile(model), let last = last[model] { return order(last) }
+    }
   }
 
   private mutating func order(_ order: Order) {
@@ -78,10 +123,15 @@ struct FoldQueue {
 
   /// Takes the next order, if none is under way.
   mutating func begin() -> Order? {
-    guard underWay == nil, !waiting.isEmpty else { return nil }
+    guard underWay == nil else { return nil }
+    if waiting.isEmpty, isRoomScarce { orderLargest() }
+    guard !waiting.isEmpty else { return nil }
     underWay = waiting.removeFirst()
     return underWay
   }
+
+  /// The one under way is a fold of this size.
+  mutating func compacted(to size: Int) { if let model = underWay?.model { sizes[model] = size } }
 
   /// The one under way has ended, whatever became of it.
   mutating func end() { underWay = nil }
