@@ -93,4 +93,18 @@ struct SiblingPartsTests {
       #expect(requests == [.follow(SiblingPartsTests.model), .unfollow(SiblingPartsTests.model)])
     }
   }
+
+  @Test("another hub of the log reads, and is refused what it writes, also where nobody's rights are limited")
+  func readsOnly() {
+    var bench = HubBench()
+    bench.act { machine, _, _ in machine.identify(Speaker.ben.connection, as: .sibling) }
+    bench.live(.ann)
+    bench.live(.ben)
+    #expect(bench.propose(.ann, .of(1, [.set("level", "1")]))[1] == .committed(1))
+    guard case .refused(let refusal)? = bench.propose(.ben, .of(1, [.set("level", "2")]))[1] else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(refusal.code == .notPermitted)
+  }
 }

@@ -15,10 +15,7 @@ final class HubLoop {
   let transport: ZeroMQTransport
   private var clients = InProcessClients()
   private let logWorker: any LogWorker
-  /// Leads to the upstream hub; nil: this hub is no edge.
-  let uplink: (any HubUplink)?
-  /// Lead to the other hubs of the same log.
-  let siblings: [any HubUplink]
+  let uplinks: HubUplinks
   @exclusivity(unchecked) var machine: HubMachine
   @exclusivity(unchecked) var output = HubOutput()
   @exclusivity(unchecked) var poller = Poller()
@@ -78,8 +75,9 @@ final class HubLoop {
       configuration: settings, birth: opened.birth(start: .random(in: 1 ... .max)), time: HubLoop.time,
       epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine
-    uplink = try HubLoop.makeEdge(&machine, of: configuration.upstream)
-    siblings = try HubLoop.makeLinks(&machine, to: opened.isShared ? configuration.siblings : [])
+    uplinks = HubUplinks(
+      upstream: try HubLoop.makeEdge(&machine, of: configuration.upstream),
+      siblings: try HubLoop.makeLinks(&machine, to: opened.isShared ? configuration.siblings : []))
     _ = machine.apply(security?.admissions.policy)
     transport.announceKeys(&machine)
     try opened.restore(&machine)
@@ -97,7 +95,7 @@ final class HubLoop {
   func run() -> Ending {
     var wakeups = fillPoller()
     while !isStopping {
-      if uplinks.contains(where: \.isPollerStale) { wakeups = fillPoller() }
+      if uplinks.all.contains(where: \.isPollerStale) { wakeups = fillPoller() }
       wait()
       let time = HubLoop.time
       if poller.isReadable(wakeups) {
@@ -116,8 +114,8 @@ final class HubLoop {
       transport.drain(&machine, after: poller, time: time, into: &output)
       transport.revoke(&machine, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
-      if let uplink { drain(uplink, time: time) }
-      if !siblings.isEmpty { drainSiblings(time: time) }
+      if let upstream = uplinks.upstream { drain(upstream, time: time) }
+      if !uplinks.siblings.isEmpty { drainSiblings(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
       if machine.isDrained { stopSoon(time) }
@@ -140,7 +138,7 @@ final class HubLoop {
       flush(time: time)
       // Goodbyes, and what became of a drain.
       transport.sockets.linger(milliseconds: 500)
-      for uplink in uplinks { uplink.close(now: time.monotonic) }
+      for uplink in uplinks.all { uplink.close(now: time.monotonic) }
       if failure == nil { try logWorker.close() }
     } catch {
       fail(error)
@@ -163,7 +161,7 @@ final class HubLoop {
     if transport.mayHaveMore { limit = 0 }
     if transport.hasBacklog { limit = min(limit, 5) }
     if endsAt != nil { limit = min(limit, 20) }
-    for uplink in uplinks {
+    for uplink in uplinks.all {
       let due = uplink.nextDeadline
       limit = min(limit, due <= now ? 0 : Int(min(due - now, 60_000)))
     }

@@ -34,6 +34,20 @@ package struct HubUpstream: Sendable {
   }
 }
 
+/// The ways of one hub to those that it follows.
+struct HubUplinks {
+  /// Leads to the upstream hub; nil: this hub is no edge.
+  let upstream: (any HubUplink)?
+  /// Lead to the other hubs of the same log.
+  let siblings: [any HubUplink]
+  let all: [any HubUplink]
+
+  init(upstream: (any HubUplink)?, siblings: [any HubUplink]) {
+    (self.upstream, self.siblings) = (upstream, siblings)
+    all = (upstream.map { [$0] } ?? []) + siblings
+  }
+}
+
 extension HubLoop {
   /// Makes the machine that of an edge, if the hub is to be one.
   static func makeEdge(
@@ -53,21 +67,18 @@ extension HubLoop {
     return try siblings.map { sibling throws(HubError) in try sibling.make(nil, HubLoop.time.monotonic) }
   }
 
-  /// Those to the upstream hub, and to siblings.
-  var uplinks: [any HubUplink] { (uplink.map { [$0] } ?? []) + siblings }
-
   /// Polls for other threads, peers and the hubs that this one follows.
   func fillPoller() -> Poller.Slot {
     poller = Poller()
     let wakeups = poller.add(mailbox.wakeup)
     transport.add(to: &poller)
-    for uplink in uplinks { uplink.add(to: &poller) }
+    for uplink in uplinks.all { uplink.add(to: &poller) }
     return wakeups
   }
 
   /// Passes on what this hub wants of its siblings, and what they have sent.
   func drainSiblings(time: HubTime) {
-    for (number, link) in siblings.enumerated() {
+    for (number, link) in uplinks.siblings.enumerated() {
       let requests = machine.takeRequests(ofSibling: number)
       for event in link.turn(requests, edges: [], after: poller, now: time.monotonic) {
         machine.handle(event, ofSibling: number, time: time, into: &output)

@@ -5,6 +5,8 @@ struct AccessControl {
   /// nil: everybody may do everything.
   private(set) var policy: AccessPolicy?
   private var users: [ConnectionID: (principal: HubPrincipal, rights: UserRights)] = [:]
+  /// Whether another hub of the log has connected: it only reads, also where everybody may do everything.
+  private var hasSiblings = false
   /// The sessions that speak for another than their connection's user.
   private var represented: [SessionID: RepresentedUser] = [:]
   /// For whom a gateway may speak; nil: the hub knows no members.
@@ -19,7 +21,8 @@ struct AccessControl {
 
   /// What may be done over a connection: nothing, as long as nobody has said whose it is.
   func rights(of connection: ConnectionID) -> UserRights {
-    guard policy != nil, connection < HubMachine.firstInProcessConnection else { return .all }
+    guard policy != nil || hasSiblings, connection < HubMachine.firstInProcessConnection else { return .all }
+    if policy == nil { return users[connection]?.rights ?? .all }
     return users[connection]?.rights ?? .none
   }
 
@@ -72,7 +75,13 @@ struct AccessControl {
       users = users.filter { sessions.byConnection[$0.key] != nil }
       quota = 2 * users.count + 1_024
     }
-    users[connection] = (user, policy?.rights(of: user) ?? (user == .sibling ? .reader : .all))
+    if user == .sibling { hasSiblings = true }
+    users[connection] = (user, rights(of: user))
+  }
+
+  /// What somebody may do, by the policy if there is one.
+  private func rights(of user: HubPrincipal) -> UserRights {
+    user == .sibling ? .reader : policy?.rights(of: user) ?? .all
   }
 
   // MARK: Speaking for others
@@ -139,7 +148,7 @@ struct AccessControl {
     self.policy = policy
     var changed: [ConnectionID] = []
     for (connection, user) in users {
-      let rights = policy?.rights(of: user.principal) ?? .all
+      let rights = rights(of: user.principal)
       if rights != user.rights { changed.append(connection) }
       users[connection] = (user.principal, rights)
     }

@@ -53,7 +53,10 @@ extension HubMachine {
     presence.publishChange(in: index, &hub, time)
     let model = hub.models[whole]
     guard model.ephemeral != nil else { return }
-    if index == whole { return siblings.isEmpty ? () : siblings.follow(model.id) }
+    guard index != whole else {
+      if !siblings.isEmpty { siblings.follow(model.id) }
+      return
+    }
     if shared != nil, isNew { loadNew(whole, &output) }
     settleEphemeral(whole, time, &output)
     OwnPart.update(index, 0..<FieldID(model.fields.count), of: model, &hub, time)

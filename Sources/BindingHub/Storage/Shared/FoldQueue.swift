@@ -38,24 +38,23 @@ struct FoldQueue {
   /// Of each model, the bytes of its last fold, as far as it is known.
   private var sizes: [String: Int] = [:]
   private var waiting: [Order] = []
-  /// Models to fold as long as room is scarce, the largest last; and whether there may be others by now.
-  private var scarce: [String] = []
-  private var mayBeMore = true
+  /// Models to fold as long as room is scarce, the largest last; those that have grown since that list was made; and
+  /// all of these.
+  private var largest: [String] = []
+  private var grown: [String] = []
+  private var listed: Set<String> = []
   /// The one being folded.
   private(set) var underWay: Order?
   /// Where room is scarce, folds leave nothing.
   var isRoomScarce = false {
     didSet {
-      scarce.removeAll()
-      mayBeMore = true
+      (largest, grown, listed) = ([], [], [])
+      if isRoomScarce { for model in bytes.keys { noteGrown(model) } }
     }
   }
 
   /// A batch of this size leaves for the log.
-  mutating func append(_ size: Int, to model: String) {
-    bytes[model, default: 0] += size
-    mayBeMore = mayBeMore || isWorthwhile(model)
-  }
+  mutating func append(_ size: Int, to model: String) { bytes[model, default: 0] += size }
 
   /// A record stands in the log.
   mutating func note(_ record: UInt64, of model: String, at revision: SharedRevision) {
@@ -77,6 +76,7 @@ struct FoldQueue {
       let kept = isRoomScarce ? 0 : FoldQueue.kept
       if let last = marks[model]?.last(where: { $0.record + kept <= record }) { order(last) }
     }
+    if isRoomScarce { noteGrown(model) }
   }
 
   /// A model was loaded: so many records after a fold.
@@ -103,14 +103,19 @@ struct FoldQueue {
     bytes[model] ?? 0 >= max(FoldQueue.worthwhile, sizes[model] ?? 0)
   }
 
+  /// Lists a model once a fold of it frees more than it writes.
+  private mutating func noteGrown(_ model: String) {
+    if last[model] != nil, isWorthwhile(model), listed.insert(model).inserted { grown.append(model) }
+  }
+
   /// Orders the model to which this hub has appended the most since its last fold.
   private mutating func orderLargest() {
-    if scarce.isEmpty, mayBeMore {
-      mayBeMore = false
-      let found = bytes.filter { last[$0.key] != nil && isWorthwhile($0.key) }
-      scarce = found.sorted { ($0.value, $1.key) < ($1.value, $0.key) }.map(\.key)
+    if largest.isEmpty, !grown.isEmpty {
+      largest = grown.sorted { (bytes[$0] ?? 0, $1) < (bytes[$1] ?? 0, $0) }
+      grown.removeAll()
     }
-    while let model = scarce.popLast() {
+    while let model = largest.popLast() {
+      listed.remove(model)
       if isWorthwhile(model), let last = last[model] { return order(last) }
     }
   }
