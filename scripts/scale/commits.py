@@ -34,6 +34,8 @@ class Options(NamedTuple):
     other_share: float = 0.0
     election_at: Optional[float] = None
     election_seconds: float = 0.0
+    # While all hubs fold: etcd's time for each of the calls that a hub makes one after the other; 0: none folds.
+    fold_call: float = 0.0
 
 
 class Result(NamedTuple):
@@ -148,6 +150,9 @@ class CommitCell:
     def run(self) -> Result:
         options = self.options
         self._schedule_arrival()
+        if options.fold_call:
+            for hub in range(options.hubs):
+                self.simulation.at(c.ETCD_ALONE * hub / options.hubs, self._fold)
         if self._outage:
             self.simulation.at(self._outage[0], self._engine.stop_until, self._outage[1])
         # Arrivals end at the last second; then everything is acknowledged.
@@ -160,6 +165,11 @@ class CommitCell:
             + options.other_share,
             self._records / options.seconds, self._transactions, self._refused, self._most_waiting, self._caught_up,
             self.simulation.count)
+
+    def _fold(self) -> None:
+        """A call of a hub that folds; the next one leaves when this one is answered."""
+        if self.simulation.now < self.options.seconds:
+            self._engine.serve(self.options.fold_call, self.simulation.after, ANSWER, self._fold)
 
     def _schedule_arrival(self) -> None:
         at = self.simulation.now + self._rng.expovariate(self.options.rate)

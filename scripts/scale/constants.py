@@ -25,9 +25,18 @@ MODELS_OF_TRANSACTION = 63
 TRANSACTIONS_UNDER_WAY = 4
 # docs/reference/etcd-format.md, folds: a model is folded at its every 256th record; 1,024 stay where there is room.
 FOLD_INTERVAL, FOLD_KEPT = 256, 1_024
+# Sources/BindingHub/Storage/Shared/FoldQueue.swift: own appends to a model from which on it is folded where room is
+# scarce, and anywhere.
+FOLD_WORTHWHILE, FOLD_MOST_BYTES = 4 * KIB, 16 * MIB
+# Sources/BindingEtcd/EtcdFolder.swift, EtcdReader.swift: a fold waits for so many calls one after the other (two to
+# load the model, the fold in force, a lease, the new fold put in force) and one for each value of chunks; a value has
+# three quarters of a transaction.
+FOLD_CALLS, FOLD_CHUNK = 5, MIB * 3 // 4
 # docs/reference/etcd-format.md, room: shares of etcd's quota, and how much of etcd's history is kept.
 SCARCE_SHARE, FULL_SHARE = 0.70, 0.85
 HISTORY_SECONDS, SCARCE_HISTORY_SECONDS = 600.0, 60.0
+# Sources/BindingEtcd/EtcdUpkeep.swift: where the history may end is noted so often.
+HISTORY_STEP = 10.0
 
 # The processor time of a hub.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass
 from typing import Iterator, Optional
 
@@ -138,7 +139,12 @@ class Cell:
         written = self.models * self.workload.written
         return room.Cell(
             written, self.models - written, self.commits, self.workload.record_bytes, self.workload.fields,
-            self.workload.quota)
+            self.workload.quota, self.layout.hubs, self.writing_hubs)
+
+    @property
+    def writing_hubs(self) -> int:
+        """The hubs at which a model has writers."""
+        return max(min(round(self.workload.readers * self.workload.writers), self.layout.hubs), 1)
 
     @property
     def hubs_after_loss(self) -> float:
@@ -176,9 +182,20 @@ def fits(cell: Cell, with_constants: bool) -> bool:
     return cell.distinct(cell.peers / layout.hubs * after) <= c.MAX_MODELS * SESSIONS_AIM
 
 
-def by_engine(workload: Workload, most_models: float) -> int:
-    """The cells that etcd needs: for the room of the models, and for its time."""
-    return max(by_records(workload), math.ceil(workload.models / most_models), 1)
+def by_room(workload: Workload, most_models: float) -> int:
+    """The cells whose quota has room for the models."""
+    return max(math.ceil(workload.models / most_models), 1)
+
+
+def by_engine(workload: Workload, for_room: int, seed: str) -> int:
+    """The cells that etcd needs: for the room of the models, and for its time, of which folds take a share too."""
+    cells = max(by_records(workload), for_room)
+    while True:
+        etcd = Cell(workload, Layout(cells, FEWEST_HUBS)).etcd
+        folds = room.simulated(etcd, random.Random(seed), room.FEW).fold_share
+        if etcd.commits / c.SINGLE_APPENDS + folds <= BUSY_AIM or cells >= workload.models:
+            return cells
+        cells += max(cells // 10, 1)
 
 
 def by_records(workload: Workload) -> int:

@@ -66,7 +66,8 @@ def limits(found: Findings) -> List[Limit]:
     known = [
         Limit("etcd's quota: writes are refused from 85 %", found.room.peak_share / c.FULL_SHARE, "quota, folds",
               "more cells, smaller values, fewer models that are written, a larger quota", found.room_factor),
-        Limit("etcd's time", found.calm.engine_share, "measured", "more cells; writers of a model at one hub"),
+        Limit("etcd's time", found.calm.engine_share + found.room.fold_share, "measured; folds assumed",
+              "more cells; writers of a model at one hub"),
         Limit("sessions of a hub", cell.hub_sessions * hubs / c.MAX_SESSIONS, "constant", "more hubs, then more cells"),
         Limit("models in a hub's memory", cell.distinct(cell.peers / cell.layout.hubs * hubs) / c.MAX_MODELS,
               "constant", "more hubs or cells; peers that share models at one hub"),
@@ -114,11 +115,19 @@ def plans(all_found: Sequence[Findings], rest: Sequence[Tuple[int, planning.Layo
         f"{number(found.calm.records_of_second)}; {number(found.cell.etcd_bytes_of_second / 1000)} kB"
         for found in all_found))
     row("an etcd: its time", *(share(found.calm.engine_share) for found in all_found))
+    row("an etcd: its time for folds, on average", *(share(found.room.fold_share) for found in all_found))
+    row("an etcd: its time while all hubs fold", *(
+        share(found.folding.engine_share) if found.folding else "–" for found in all_found))
     row("an etcd: most used of the quota", *(share(found.room.peak_share) for found in all_found))
     row("writes refused (storeFull) after", *(
-        "never" if found.room.refused_after is None else long(found.room.refused_after) for found in all_found))
+        "never" if found.room.refused_after is None
+        else f"{long(found.room.refused_after)}, then {share(found.room.refused_share)} of them"
+        for found in all_found))
     row("a commit: p50, p99", *(
         f"{seconds(found.calm.p50)}, {seconds(found.calm.p99)}" for found in all_found))
+    row("a commit while all hubs fold: p50, p99", *(
+        f"{seconds(found.folding.p50)}, {seconds(found.folding.p99)}" if found.folding else "–"
+        for found in all_found))
     return table(rows)
 
 

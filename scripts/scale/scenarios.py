@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Callable, Dict, List, NamedTuple, Tuple, TypeVar
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
 
 import commits
 import constants as c
@@ -65,6 +65,8 @@ class Findings(NamedTuple):
     # By how much models and commits may grow until etcd has no room, with the same cells.
     room_factor: float
     calm: commits.Result
+    # The same while all hubs fold; None: they never do for want of room.
+    folding: Optional[commits.Result]
     recoveries: List[Recovery]
     waits: List[Waits]
     cells: int
@@ -85,6 +87,11 @@ def run(workload: Workload, layout: Layout, choice: Choice) -> Findings:
     calm_seconds = min(max(CALM_COMMITS / cell.commits, 2.0), 60.0)
     calm = _of_each(choice, layout.cells, name, lambda rng: commits.simulated(_commits(cell, calm_seconds), rng))
     worst = max(calm, key=lambda result: result.p99)
+    folding = None
+    if full.peak_share >= c.SCARCE_SHARE:
+        cost = room.fold_of(cell.etcd, full.records)
+        options = _commits(cell, calm_seconds)._replace(fold_call=cost.engine_seconds / cost.calls)
+        folding = commits.simulated(options, random.Random(f"{choice.seed}/{name}/folding"))
     storms = [_recovery(cell, full, choice, name, *storm) for storm in _storms(cell)]
     waits = [_waits(cell, choice, name, *kind) for kind in (
         ("etcd leader", lambda rng: rng.uniform(*c.ELECTION)),
@@ -94,16 +101,15 @@ def run(workload: Workload, layout: Layout, choice: Choice) -> Findings:
     events += sum(count for _, count in storms) + sum(count for _, count in waits)
     simulated = layout.cells if choice.all_cells else min(choice.cells, layout.cells)
     return Findings(
-        workload, layout, cell, full, most / cell.models, worst, [one for one, _ in storms],
+        workload, layout, cell, full, most / cell.models, worst, folding, [one for one, _ in storms],
         [one for one, _ in waits], simulated, events)
 
 
 def _commits(cell: Cell, seconds: float, election_seconds: float = 0.0) -> commits.Options:
     workload = cell.workload
-    writers = max(workload.readers * workload.writers, 1.0)
     return commits.Options(
         hubs=cell.layout.hubs, models=max(math.ceil(cell.models * workload.written), 1), rate=cell.commits,
-        seconds=seconds, writing_hubs=max(min(round(writers), cell.layout.hubs), 1),
+        seconds=seconds, writing_hubs=cell.writing_hubs,
         other_share=min(cell.other_share, 0.9), election_at=ELECTION_AT if election_seconds else None,
         election_seconds=election_seconds)
 
