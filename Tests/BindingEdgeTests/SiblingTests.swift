@@ -89,6 +89,22 @@ struct SiblingTests {
     #expect(stage.problems.isEmpty, "\(stage.problems)")
   }
 
+  @Test("a peer that has gone to another hub shows what it sets there, also to a hub that asks both for the first time")
+  func movesLate() {
+    let ann = join("ann", 0)
+    write(ann, .set("cursor", "1"))
+    stage.move(ann, to: stage.hubs[1])
+    write(ann, .set("cursor", "2"))
+    stage.look = { [stage] name, peer in
+      let isRight = stage.shown(peer)["cursor"] == "2 of ann" || !peer.session.isCurrent(SiblingTests.ephemeral)
+      return isRight ? nil : "\(name) sees \(stage.shown(peer))"
+    }
+    let cat = join("cat", 2)
+    stage.advance(15_000)
+    for peer in [ann, cat] { #expect(stage.shown(peer) == ["cursor": "2 of ann"]) }
+    #expect(stage.problems.isEmpty, "\(stage.problems)")
+  }
+
   @Test("a killed hub's peers are gone once their lease is over, and those who went elsewhere are not")
   func killed() {
     let (ann, ben, cat) = (join("ann", 0), join("ben", 0), join("cat", 1))

@@ -8,7 +8,7 @@ struct SiblingPartsTests {
   private static let model = Names.ephemeral("lamp")
   private var parts = SiblingParts(count: 2)
 
-  init() { parts.follow(SiblingPartsTests.model) }
+  init() { parts.follow(SiblingPartsTests.model, now: 0) }
 
   private static func value(_ text: String, of tag: UInt64, at time: UInt64 = 1) -> SiblingParts.Value {
     SiblingParts.Value(
@@ -68,6 +68,20 @@ struct SiblingPartsTests {
     #expect(changed.isEmpty)
     changed = parts.reached(0, isStranger: false)
     #expect(changed == [SiblingPartsTests.model: ["a"]] && shown("a") == "1")
+  }
+
+  @Test("a join waits for what the siblings have that answer, and not for long")
+  mutating func waits() {
+    let model = SiblingPartsTests.model
+    #expect(parts.mayAnswer("other", now: 1) && parts.mayAnswer(model, now: 1), "none answers")
+    _ = parts.reached(0, isStranger: false)
+    #expect(!parts.mayAnswer(model, now: 1) && parts.mayAnswer(model, now: SiblingParts.waitMilliseconds))
+    parts.complete(model, of: 0)
+    #expect(parts.mayAnswer(model, now: 1))
+    _ = parts.reached(1, isStranger: false)
+    #expect(!parts.mayAnswer(model, now: 1))
+    parts.lost(1, now: 2)
+    #expect(parts.mayAnswer(model, now: 2))
   }
 
   @Test("a hub of another log has nothing here")

@@ -7,11 +7,11 @@ _SHOWING = "Sources/BindingHub/Core/Siblings/SiblingParts+Showing.swift"
 
 PLACES = [
     Place(
-        "Sources/BindingHub/Core/Siblings/OwnPart.swift", "func update", "before",
+        "Sources/BindingHub/Core/Siblings/OwnPart.swift", "func changes", "before",
         "let present = own.fields.id(of: field.name).map { own.fields[$0] }",
         """
 if Mutant.isOn(.siblingSharesAll), field.hasValue, model.isTaken(id) {
-  hub.change(part, [(field.name, field.fieldValue)], by: field.origin, time)
+  changes.append(Change(field: field.name, value: field.fieldValue, origin: field.origin, time: field.time))
   continue
 }
 """,

@@ -96,9 +96,9 @@ package struct HubMachine {
       }
       if let pendingApproval = model.approval.pending { deadline = min(deadline, pendingApproval.answerBy) }
       for session in model.members.waitingJoins {
-        guard let join = hub.sessions.join(of: session, in: model.topic) else { continue }
-        // At an edge it may wait for the upstream hub beyond that.
-        if edge == nil || join.subscribeBy > hub.lastTick { deadline = min(deadline, join.subscribeBy) }
+        guard let due = hub.sessions.join(of: session, in: model.topic)?.subscribeBy else { continue }
+        // It may wait for the upstream hub beyond that, or for siblings.
+        if edge == nil && siblings.isEmpty || due > hub.lastTick { deadline = min(deadline, due) }
       }
     }
     return deadline

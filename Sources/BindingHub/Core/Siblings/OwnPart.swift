@@ -16,21 +16,31 @@ enum OwnPart {
     return part
   }
 
-  /// Brings fields of a part up to date with the stored state of the ephemeral model.
-  static func update(
-    _ part: Int, _ fields: some Sequence<FieldID>, of model: ModelLog, _ hub: inout HubContext, _ time: HubTime
-  ) {
+  /// A change of a part. It has the time of the value, by which siblings tell which of two values of one peer is later.
+  struct Change {
+    let field: String
+    let value: FieldValue?
+    let origin: Origin?
+    let time: UInt64
+  }
+
+  /// What brings fields of a part up to date with the stored state of the ephemeral model, in the order of the times.
+  static func changes(
+    of part: Int, _ fields: some Sequence<FieldID>, of model: ModelLog, _ hub: HubContext, _ time: HubTime
+  ) -> [Change] {
     let own = hub.models[part]
+    var changes: [Change] = []
     for id in fields {
       let field = model.fields[id]
       let present = own.fields.id(of: field.name).map { own.fields[$0] }
       if field.hasValue, !model.isTaken(id) {
         if present?.hasValue == true, present?.value == field.value, present?.origin == field.origin { continue }
-        hub.change(part, [(field.name, field.fieldValue)], by: field.origin, time)
+        changes.append(Change(field: field.name, value: field.fieldValue, origin: field.origin, time: field.time))
       } else if present?.hasValue == true {
-        hub.change(part, [(field.name, nil)], time)
+        changes.append(Change(field: field.name, value: nil, origin: nil, time: time.wall))
       }
     }
+    return changes.sorted { $0.time < $1.time }
   }
 }
 
@@ -54,13 +64,12 @@ extension HubMachine {
     let model = hub.models[whole]
     guard model.ephemeral != nil else { return }
     guard index != whole else {
-      if !siblings.isEmpty { siblings.follow(model.id) }
+      if !siblings.isEmpty { siblings.follow(model.id, now: time.monotonic) }
       return
     }
     if shared != nil, isNew { loadNew(whole, &output) }
     settleEphemeral(whole, time, &output)
-    OwnPart.update(index, 0..<FieldID(model.fields.count), of: model, &hub, time)
-    settleEphemeral(index, time, &output)
+    update(index, 0..<FieldID(model.fields.count), of: model, time, &output)
   }
 
   /// Fields of an ephemeral model have changed here: those of this hub's own peers change in its part too, and what
@@ -68,10 +77,24 @@ extension HubMachine {
   mutating func shareChanged(_ fields: [FieldID], of index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard !fields.isEmpty else { return }
     if let part = hub.models[index].ephemeral?.part {
-      OwnPart.update(part, fields, of: hub.models[index], &hub, time)
-      settleEphemeral(part, time, &output)
+      update(part, fields, of: hub.models[index], time, &output)
     }
     siblings.showFreed(fields, in: index, &hub, time)
     settleEphemeral(index, time, &output)
+  }
+
+  /// Brings fields of a part up to date, at once.
+  private mutating func update(
+    _ part: Int, _ fields: some Sequence<FieldID>, of model: ModelLog, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    var begun: UInt64?
+    for change in OwnPart.changes(of: part, fields, of: model, hub, time) {
+      // A batch has one time.
+      if let begun, begun != change.time { settleEphemeral(part, time, &output) }
+      begun = change.time
+      let written = HubTime(monotonic: time.monotonic, wall: change.time)
+      hub.change(part, [(change.field, change.value)], by: change.origin, written)
+    }
+    settleEphemeral(part, time, &output)
   }
 }

@@ -48,7 +48,7 @@ extension SiblingParts {
     var gone = silence(lease: UInt64(hub.configuration.leaseMilliseconds), now: time.monotonic)
     for model in followed.keys.sorted() {
       if let index = hub.models.index(named: model), !hub.models[index].members.sessions.isEmpty {
-        follow(model)
+        follow(model, now: time.monotonic)
       } else if isUnused(model, now: time.monotonic) {
         gone[model, default: []].formUnion(unfollow(model))
       }

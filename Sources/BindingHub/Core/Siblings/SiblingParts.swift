@@ -28,6 +28,9 @@ struct SiblingParts {
     var requests: [UplinkRequest] = []
     /// What it has, by the name of the ephemeral model and the field.
     fileprivate(set) var parts: [String: [String: Value]] = [:]
+    /// The followed models of which all is here that it has.
+    fileprivate(set) var complete: Set<String> = []
+    fileprivate(set) var isOpen = false
     /// Since when it is lost, on the monotonic clock; nil: it is open, or was never.
     fileprivate(set) var lostAt: UInt64?
     /// Whether it is lost for so long that its peers count as gone.
@@ -41,12 +44,16 @@ struct SiblingParts {
   private(set) var followed: [String: Following] = [:]
 
   struct Following {
+    /// Since when it is followed, on the monotonic clock.
+    let since: UInt64
     /// Since when no session here has joined it, on the monotonic clock.
     fileprivate(set) var unusedSince: UInt64?
   }
 
   /// An ephemeral model is followed for so long after its last session here has left.
   static let lingerMilliseconds: UInt64 = 5_000
+  /// A join waits for what siblings have, at most so long.
+  static let waitMilliseconds: UInt64 = 1_000
 
   init(count: Int = 0) { links = Array(repeating: Link(), count: count) }
 
@@ -61,10 +68,23 @@ struct SiblingParts {
   // MARK: Following
 
   /// A session here has joined an ephemeral model.
-  mutating func follow(_ model: String) {
-    guard followed.updateValue(Following(), forKey: model) == nil else { return }
+  mutating func follow(_ model: String, now: UInt64) {
+    guard followed[model] == nil else {
+      followed[model]?.unusedSince = nil
+      return
+    }
+    followed[model] = Following(since: now)
     for link in links.indices { links[link].requests.append(.follow(model)) }
   }
+
+  /// Whether a join of a model may be answered: what the siblings have that can be reached is here.
+  func mayAnswer(_ model: String, now: UInt64) -> Bool {
+    guard let following = followed[model], now < following.since + SiblingParts.waitMilliseconds else { return true }
+    return links.allSatisfy { !$0.isOpen || $0.isStranger || $0.complete.contains(model) }
+  }
+
+  /// All is here that a sibling has in a model, or it does not let this hub read it.
+  mutating func complete(_ model: String, of link: Int) { links[link].complete.insert(model) }
 
   /// No session here has joined it.
   /// - Returns: whether that has been so for long enough.
@@ -80,6 +100,7 @@ struct SiblingParts {
     var fields: Set<String> = []
     for link in links.indices {
       links[link].requests.append(.unfollow(model))
+      links[link].complete.remove(model)
       fields.formUnion((links[link].parts.removeValue(forKey: model) ?? [:]).keys)
     }
     return fields
@@ -133,10 +154,14 @@ struct SiblingParts {
     let isChanged = links[link].isSilent || isStranger
     defer { if isStranger { links[link].parts.removeAll() } }
     (links[link].lostAt, links[link].isSilent, links[link].isStranger) = (nil, false, isStranger)
+    links[link].isOpen = true
     return isChanged ? fields(of: link) : [:]
   }
 
-  mutating func lost(_ link: Int, now: UInt64) { if links[link].lostAt == nil { links[link].lostAt = now } }
+  mutating func lost(_ link: Int, now: UInt64) {
+    links[link].isOpen = false
+    if links[link].lostAt == nil { links[link].lostAt = now }
+  }
 
   /// The peers of siblings that are lost for as long as a session may be silent count as gone.
   /// - Returns: their fields, by model.
@@ -173,8 +198,14 @@ extension HubMachine {
     case .cut: siblings.lost(link, now: time.monotonic)
     case .commits(let commits): siblings.take(commits, of: link, presence, &hub, time)
     case .fields(let fields): siblings.take(fields, of: link, presence, &hub, time)
-    case .unreadable(let model, _): siblings.drop(model, of: link, presence, &hub, time)
-    case .caughtUp, .complete, .welcomed, .joined, .refused, .outcomes, .ended, .announced, .listed: break
+    case .unreadable(let model, _):
+      siblings.drop(model, of: link, presence, &hub, time)
+      siblings.complete(model, of: link)
+      if let index = hub.models.index(named: model) { hub.models.touch(index) }
+    case .complete(let model):
+      siblings.complete(model, of: link)
+      if let index = hub.models.index(named: model) { hub.models.touch(index) }
+    case .caughtUp, .welcomed, .joined, .refused, .outcomes, .ended, .announced, .listed: break
     }
   }
 

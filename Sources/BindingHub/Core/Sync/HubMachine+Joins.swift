@@ -233,7 +233,7 @@ extension HubMachine {
         continue
       }
       guard isSubscribed || record.delivery == .routed || record.subscribeBy <= time.monotonic,
-        edge == nil || mayAnswer(join, of: id, in: index)
+        edge == nil ? siblings.mayAnswer(model.id, now: time.monotonic) : mayAnswer(join, of: id, in: index)
       else {
         still.append(id)
         continue
