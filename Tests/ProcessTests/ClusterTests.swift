@@ -87,6 +87,8 @@
       let cluster = try Cluster(hubs: 1)
       let hub = try cluster.start(0)
       try cluster.run(0, "set", "lamp.level=0.5")
+      // The end of that process leaves a record; a join waits for one that is on its way.
+      try cluster.run(0, "get", "lamp.level", "--latest")
       cluster.etcd.pause(0)
       #expect(try await eventually(timeout: .seconds(20)) { try cluster.status(0).contains("waiting(upstream)") })
       #expect(try cluster.run(0, "get", "lamp.level", "--raw").output.hasSuffix("0.5"))

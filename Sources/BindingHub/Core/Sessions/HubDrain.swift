@@ -165,7 +165,8 @@ extension HubMachine {
       if isAwaited { continue }
       hub.sendOutcomes(&output)
       turnAway(id, connection, knowsHubs: knowsHubs, &output)
-      end(id, time, forgetting: false, &output)
+      // Siblings show what it has until it is at one of them.
+      end(id, time, forgetting: false, releasing: siblings.isEmpty, &output)
       hub.counters.drainedSessions += 1
       others.drain?.hasMoved()
       others.drain?.isGone(id)
