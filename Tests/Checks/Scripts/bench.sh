@@ -4,26 +4,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# answers CODE ARGUMENT...: scripts/bench ends with this code.
-answers() {
-  local wanted=$1 code=0
-  shift
-  scripts/bench "$@" >/dev/null 2>&1 || code=$?
-  if ((code != wanted)); then
-    printf 'bench.sh: scripts/bench %s ended with %s, not %s\n' "$*" "$code" "$wanted" >&2
-    exit 1
-  fi
-}
-answers 0 --help
-answers 64 --no-such-option
-answers 64 --rounds 0
-answers 64 --seconds nan
-answers 64 --only 'a case that there is not'
-BINDBUS_BIN=/nonexistent answers 72 --quick
-answers 0 instructions --help
-answers 64 instructions HEAD
-answers 64 instructions --seeds 0 HEAD HEAD
-if command -v valgrind >/dev/null && command -v strip >/dev/null; then answers 64 instructions HEAD 'no revision'; fi
+# shellcheck source=scripts/support/answers.sh
+source scripts/support/answers.sh
+
+answers 0 scripts/bench --help
+answers 64 scripts/bench --no-such-option
+answers 64 scripts/bench --rounds 0
+answers 64 scripts/bench --seconds nan
+answers 64 scripts/bench --only 'a case that there is not'
+BINDBUS_BIN=/nonexistent answers 72 scripts/bench --quick
+answers 0 scripts/bench instructions --help
+answers 64 scripts/bench instructions HEAD
+answers 64 scripts/bench instructions --seeds 0 HEAD HEAD
+if command -v valgrind >/dev/null && command -v strip >/dev/null; then
+  answers 64 scripts/bench instructions HEAD 'no revision'
+fi
 
 python3 - <<'PYTHON'
 import sys

@@ -4,16 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# answers CODE COMMAND...: the command ends with this code; its output is in `words`.
-answers() {
-  local wanted=$1 code=0
-  shift
-  words=$("$@" 2>&1) || code=$?
-  if ((code != wanted)); then
-    printf 'browser.sh: %s ended with %s, not %s\n%s\n' "$*" "$code" "$wanted" "$words" >&2
-    exit 1
-  fi
-}
+# shellcheck source=scripts/support/answers.sh
+source scripts/support/answers.sh
 
 # A PATH with everything that the scripts call except a browser.
 folder=$(mktemp -d)

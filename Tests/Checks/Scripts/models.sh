@@ -3,16 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# answers CODE COMMAND...: the command ends with this code.
-answers() {
-  local wanted=$1 code=0
-  shift
-  "$@" >/dev/null 2>&1 || code=$?
-  if ((code != wanted)); then
-    printf 'models.sh: %s ended with %s, not %s\n' "$*" "$code" "$wanted" >&2
-    exit 1
-  fi
-}
+# shellcheck source=scripts/support/answers.sh
+source scripts/support/answers.sh
+
 answers 0 scripts/check-models --help
 answers 64 scripts/check-models --no-such-option
 answers 64 scripts/check-models NO_SUCH_FAULT

@@ -5,23 +5,16 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# answers CODE ARGUMENT...: scripts/scale-plan ends with this code.
-answers() {
-  local wanted=$1 code=0
-  shift
-  scripts/scale-plan "$@" >/dev/null 2>&1 || code=$?
-  if ((code != wanted)); then
-    printf 'scale.sh: scripts/scale-plan %s ended with %s, not %s\n' "$*" "$code" "$wanted" >&2
-    exit 1
-  fi
-}
-answers 0 --help
-answers 64 --no-such-option
-answers 64 --peers 1000
-answers 64 --peers 0 --models 1 --commits 1
-answers 64 --hubs 1
-answers 64 --hot 1000
-answers 0 --hot 3000 --commits 10
+# shellcheck source=scripts/support/answers.sh
+source scripts/support/answers.sh
+
+answers 0 scripts/scale-plan --help
+answers 64 scripts/scale-plan --no-such-option
+answers 64 scripts/scale-plan --peers 1000
+answers 64 scripts/scale-plan --peers 0 --models 1 --commits 1
+answers 64 scripts/scale-plan --hubs 1
+answers 64 scripts/scale-plan --hot 1000
+answers 0 scripts/scale-plan --hot 3000 --commits 10
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
