@@ -43,6 +43,20 @@ def test_what_others_change_while_the_undo_is_on_its_way_stays(stand: Stand) -> 
     same(tab.eval("() => bind.model('lamp').info('level').state ?? null"), None, "the state of the field")
 
 
+def test_a_redo_behind_an_undo_that_is_refused_holds_nothing_up(stand: Stand) -> None:
+    tab = opened_steps(stand)
+    write(tab, "level", 50)
+    tab.link.hold_down()
+    stand.set("lamp.level=70")
+    tab.page.click("#undo")
+    tab.shows("lamp", "level", 10)
+    tab.page.click("#redo")
+    tab.eval("() => { bind.model('lamp').set('level', 90) }")
+    tab.link.release()
+    stand.committed("lamp", "level", 90)
+    tab.until("all outcomes", "() => !bind.model('lamp').writes.length")
+
+
 def test_restored_is_what_was_committed_just_before(stand: Stand) -> None:
     tab = opened_steps(stand)
     tab.link.hold_down()

@@ -172,8 +172,9 @@ export class Steps {
   /** The write takes no effect, or a later one has it too. */
   #detach(write, { step, parts, source }, isFailed) {
     this.notes.delete(write)
-    if (isFailed && source) return this.remove(step)
+    // Also where the step goes: a write that takes it back may wait for this one.
     step.writes.delete(write)
+    if (isFailed && source) return this.remove(step)
     const pending = [...this.notes.values()].filter(note => note.step === step).flatMap(note => note.parts)
     for (const { field, kind } of parts) {
       const isPending = pending.some(part => part.field === field)
