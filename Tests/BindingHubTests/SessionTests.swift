@@ -82,49 +82,6 @@ import Testing
     #expect(bench.counters.fencedSessions == 0)
   }
 
-  // MARK: Fencing
-
-  @Test("a second hello of an identity fences its earlier session, which gets an error")
-  mutating func fenced() {
-    bench.live(.ann)
-    let later = Speaker.ann.again(21)
-    let received = bench.hello(later)
-    #expect(received.errors(.ann).map(\.code) == [.fenced])
-    #expect(received.errors(.ann).map(\.session) == [Speaker.ann.session])
-    #expect(received.welcome(later)?.knewIdentity == true)
-    #expect(bench.counters.fencedSessions == 1)
-  }
-
-  @Test("messages of a fenced session are refused")
-  mutating func refusesFencedSession() {
-    bench.live(.ann)
-    bench.live(.ben)
-    bench.live(Speaker.ann.again(21))
-    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
-    #expect(received.errors(.ann).map(\.code) == [.unknownSession])
-    #expect(bench.read().version == 0)
-    #expect(bench.counters.unknownSessions == 1)
-  }
-
-  @Test("a later session continues the numbers of the earlier one")
-  mutating func goesOn() {
-    bench.live(.ann)
-    bench.write(.ann, 1, .set("a", "1"))
-    let later = Speaker.ann.again(21)
-    bench.live(later)
-    #expect(bench.write(later, 1, .set("a", "1")) == .committed(1))
-    #expect(bench.write(later, 2, .set("a", "2")) == .committed(2))
-  }
-
-  @Test("a repeated hello is welcomed twice and fences no session")
-  mutating func helloTwice() {
-    bench.hello(.ann)
-    let received = bench.hello(.ann)
-    #expect(received.welcome(.ann) != nil)
-    #expect(received.errors(.ann).isEmpty)
-    #expect(bench.counters.fencedSessions == 0)
-  }
-
   // MARK: Leases (R16)
 
   @Test("a silent session ends with its lease, and is counted")

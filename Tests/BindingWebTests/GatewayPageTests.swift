@@ -102,6 +102,19 @@ struct GatewayPageTests {
     #expect(stage.take(two, "commits").count == 1)
   }
 
+  @Test("what a lost connection of a page still brings takes nothing from its next one")
+  func lateHello() {
+    var stage = GatewayStage()
+    let (lost, present) = (stage.arrive(1), stage.arrive(2))
+    stage.hello(present, tag: 1, opening: "opening:a1-2")
+    stage.hello(lost, tag: 1, opening: "opening:a1-1")
+    #expect(stage.ended[lost] == 4001)
+    #expect(stage.ended[present] == nil)
+    stage.send(present, join)
+    stage.propose(present, "lamp", 1, #"[["set","level",1]]"#)
+    #expect(stage.take(present, "commits").count == 1)
+  }
+
   @Test("a repeated proposal is answered with its first decision and takes effect once")
   func repeats() {
     var stage = GatewayStage()

@@ -228,8 +228,8 @@ struct GatewayStage {
     return page
   }
 
-  mutating func hello(_ page: PageID, tag: UInt64, resuming: Bool = false) {
-    send(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming))
+  mutating func hello(_ page: PageID, tag: UInt64, resuming: Bool = false, opening: String? = nil) {
+    send(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming, opening: opening))
   }
 
   /// The identity of the page with this number.
@@ -237,10 +237,11 @@ struct GatewayStage {
     Identity(secret: Secret(high: number, low: number), name: "page\(number)")
   }
 
-  static func hello(_ identity: Identity, resuming: Bool = false) -> String {
+  static func hello(_ identity: Identity, resuming: Bool = false, opening: String? = nil) -> String {
+    let capabilities = opening.map { #","capabilities":["\#($0)"]"# } ?? ""
     let secret = Tag(rawValue: identity.secret.high).description + Tag(rawValue: identity.secret.low).description
     return #"{"kind":"hello","tag":"\#(identity.tag)","secret":"\#(secret)","name":"\#(identity.name)","#
-      + #""resuming":\#(resuming)}"#
+      + #""resuming":\#(resuming)\#(capabilities)}"#
   }
 
   mutating func propose(_ page: PageID, _ model: String, _ number: Int, _ operations: String, _ more: String = "") {

@@ -90,6 +90,13 @@ batch.pending.commits.beginCommit(
         "end(earlier, time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect), &output)",
     ),
     Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func refusal", "instead of",
+        "if hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {",
+        """
+if !Mutant.isOn(.lateHelloFences), hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {
+""",
+    ),
+    Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
         "knewIdentity: edge == nil ?",
         """

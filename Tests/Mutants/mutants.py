@@ -36,6 +36,7 @@ MUTANTS = {
     "forgottenOnce": "R11 a forgotten identity is reported once, although the message may be lost",
     "secondTryBelieved": "R11 a write resent after it was forgotten ends as if it had been sent once",
     "answerUnsubscribed": "R13 a join is answered before its subscription is active",
+    "lateHelloFences": "4.1-8 a hello of a lost connection takes the place of the session of the next one",
     "applyRepeats": "R14 commits at or below the own version are applied",
     "applyPastGap": "R14 commits beyond a gap are applied",
     "mergeSnapshot": "R14 fields that a snapshot does not contain are kept",

@@ -8,6 +8,9 @@ struct PeerLink {
   /// The hub's number for the present connection.
   var hubSide = -1
   var isConnected = false
+  /// The hub's number for the last connection that was lost, and the run of the hub that had it.
+  var lost = -1
+  var lostIn = 0
   /// The subscribed heartbeats and models; too few to be worth hashing.
   var topics: [Topic] = []
   /// The session named in the last frame that it sent.

@@ -154,7 +154,8 @@ final class SimulatedHub: SimulationPart {
   }
 
   private func receive(_ frame: [UInt8], of peer: SimulatedPeer, _ generation: Int) throws(Violation) {
-    guard isThere, peer.link.hubSide == generation else { return }
+    guard peer.link.hubSide == generation else { return try receiveLate(frame, of: peer, generation) }
+    guard isThere else { return }
     context.recordDelivered(frame)
     peer.link.receivedAt = now
     record("\(peer) → hub  \(FrameText.text(ofPeerFrame: frame))")
@@ -240,7 +241,9 @@ final class SimulatedHub: SimulationPart {
   /// The user at the other end of a connection, by its number in the table of rights; nil: nobody knows.
   func user(on connection: ConnectionID) -> Int? {
     if let user = users[connection] { return user }
-    if let peer = network.peer(on: connection) { return peer.user }
+    if let peer = network.peer(on: connection) ?? network.peers.first(where: { $0.link.lost == Int(connection) }) {
+      return peer.user
+    }
     // Some connections of attackers come without a name.
     return connection % 4 == 0 ? nil : context.rights?.stranger
   }
@@ -264,14 +267,6 @@ final class SimulatedHub: SimulationPart {
     guard isRunning, let keys else { return }
     machine?.announce(keys, into: &output)
     try settle()
-  }
-
-  /// Both connections of a peer are gone.
-  func closed(_ link: PeerLink) {
-    guard isThere else { return }
-    let topic = Topics.sessionTopic(link.session)
-    topic.withUnsafeBytes { machine?.unsubscribed($0, by: UInt64(link.hubSide), time: time, into: &output) }
-    closed(UInt64(link.hubSide))
   }
 
   // MARK: Reading

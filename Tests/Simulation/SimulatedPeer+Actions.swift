@@ -80,6 +80,8 @@ extension SimulatedPeer {
     counts[.connected] += 1
     link.hubSide = generation
     link.isConnected = true
+    // What it says may overtake what the last connection still brings.
+    link.lastUpArrival = 0
     link.topics.removeAll()
     session.opened(now: clock, into: &effects)
     try settle()
@@ -94,6 +96,7 @@ extension SimulatedPeer {
 
   private func closeLink() {
     link.isConnected = false
+    (link.lost, link.lostIn) = (link.hubSide, hub.run)
     hub.closed(link)
     link.topics.removeAll()
     link.generation += 1
@@ -221,6 +224,8 @@ extension SimulatedPeer {
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let index = modelNames.firstIndex(of: model) { observed.announced[index] = true }
+    case .phase(.stopped(.fenced)):
+      throw Violation(.fencing, "\(self) was fenced, although no later session of its identity has begun")
     case .listed, .phase, .pong: break
     }
   }

@@ -110,6 +110,6 @@ extension SimulatedPeer {
     process.run += 1
     link.generation += 1
     // No frame of a dead process arrives after the hub has learned that its connection is closed.
-    link.hubSide = -1
+    (link.hubSide, link.lost) = (-1, -1)
   }
 }

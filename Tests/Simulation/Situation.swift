@@ -22,6 +22,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case offlineConflict = "old offline write in conflict with a newer one"
   case lostFrame = "published frame lost"
   case oneWayCut = "connection broken in one direction"
+  case lateHello = "hello of a lost connection after the next connection"
   case queueOverflow = "published frame dropped at a full queue"
   case unbuffered = "commit dropped at a full buffer during a catch-up"
   case outboxFull = "write refused by a full outbox"

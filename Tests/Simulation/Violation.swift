@@ -34,6 +34,8 @@ package struct Violation: Error, CustomStringConvertible {
     case tail
     /// Only a silent session's lease expires (R16).
     case lease
+    /// Nothing that a lost connection still brings ends the session of the next one (4.1-8).
+    case fencing = "fenced by a later session only"
     /// A written value fits the description in force.
     case description
     /// A crashed program's outbox contains every write whose outcome the program had not received.

@@ -68,7 +68,7 @@ extension Uplink {
     hello.leaseMilliseconds = 0
     // What this connection itself reads, and the peer's own ways of writing.
     let written = writer.hello.capabilities.filter { $0 == Capability.recovery || $0.hasPrefix("draft-") }
-    hello.capabilities = [Capability.writes, Capability.users, Capability.lists] + written
+    hello.capabilities = [Capability.writes, Capability.users, Capability.lists, session.opening.text] + written
     send(.hello(hello), for: id, now: now)
     writers.nextDeadline = min(writers.nextDeadline, now + 1_000)
   }

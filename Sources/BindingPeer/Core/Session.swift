@@ -98,6 +98,9 @@ package struct Session: Sendable {
     set { connection.hubs = newValue }
   }
   /// What the next hello names.
+  /// Which connection of this run the present one is.
+  package var opening: Opening { connection.numbers.opening }
+
   package var capabilities: [String] {
     get { context.capabilities }
     set { context.capabilities = newValue }

@@ -70,7 +70,9 @@ enum PageMessage {
     do { try Names.checkPeer(name) } catch { throw body.fault("name", error.problem) }
     let identity = Identity(tag: tag, secret: Secret(high: halves[0], low: halves[1]), name: name)
     // Other capabilities concern messages that pages do not have.
-    let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter { $0 == Capability.recovery }
+    let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter {
+      $0 == Capability.recovery || Opening.isNamed(by: $0)
+    }
     return Hello(
       lowest: UInt8(lowest), highest: UInt8(highest), identity: identity,
       isResuming: try body.flagIfAny("resuming") ?? false, capabilities: capabilities)

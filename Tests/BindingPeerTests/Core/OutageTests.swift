@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingProtocol
 import Testing
 
 @Suite("A session without a hub")
@@ -36,5 +37,16 @@ struct OutageTests {
     bench.open()
     bench.hub(bench.error(.closing))
     #expect(bench.wait(5_000).notices.isEmpty)
+  }
+
+  @Test("a hello tells which connection of its run it opens, and another run draws another number")
+  func openings() throws {
+    func opening(_ bench: inout PeerBench) throws -> Opening { try #require(bench.open().hellos.first?.opening) }
+    var (bench, other) = (PeerBench(seed: 1), PeerBench(seed: 2))
+    let first = try opening(&bench)
+    bench.lose()
+    let second = try opening(&bench)
+    #expect(first.precedes(second) && first.run == second.run && second.count == first.count + 1)
+    #expect(try opening(&other).run != first.run)
   }
 }

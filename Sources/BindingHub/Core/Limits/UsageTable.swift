@@ -135,7 +135,8 @@ extension HubMachine {
     var reader = WireReader(frame)
     guard let header = try? PeerHeader(from: &reader), header.kind == .hello,
       let hello = try? Hello(from: &reader), hello.identity.isProven,
-      let session = hub.sessions.identities[hello.identity.tag]?.session
+      let known = hub.sessions.identities[hello.identity.tag], let session = known.session,
+      !hello.isLate(after: known.opening)
     else { return nil }
     return hub.sessions[session]?.connection
   }

@@ -52,8 +52,7 @@ extension HubMachine {
         capabilities: SessionCapabilities(hello.capabilities), usage: usage))
     if let represented { hub.access.represent(represented, in: id, through: connection) }
     if let subscriber { hub.sessions.identify(subscriber, as: usage) }
-    hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
-    hub.sessions.identities[tag]?.lastSeen = time.monotonic
+    hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].begin(id, hello.opening, at: time.monotonic)
     hub.forgetIdentitiesPastLimit()
     if edge != nil { edge?.sessions[id] = EdgeSession(hello: hello, isWriter: upstreamKnew != nil) }
     let durability = edge?.upstream?.durability ?? hub.durability
@@ -103,6 +102,10 @@ extension HubMachine {
         .notYours,
         "the tag does not match its secret; it must be the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)"
       )
+    }
+    if hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {
+      hub.counters.fencedSessions += 1
+      return (.fenced, "a later session of this identity has begun")
     }
     if let other = hub.sessions[id], other.identity.tag != hello.identity.tag {
       return (.notYours, "this session number belongs to another identity")

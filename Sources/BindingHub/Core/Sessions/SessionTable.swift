@@ -109,6 +109,8 @@ struct JoinRecord {
 /// What is known of an identity beyond its session.
 struct IdentityRecord {
   var session: SessionID?
+  /// What the hello of its last session named.
+  var opening: Opening?
   var lastSeen: UInt64
   /// Whether it has received a welcome. A welcome may be lost, so only a join proves it; until then the next welcome
   /// again reports the identity as unknown.
@@ -119,6 +121,11 @@ struct IdentityRecord {
   var made = 0
   /// When it joined the models that it has not left, milliseconds since 1970.
   var presentSince: [Topic: UInt64] = [:]
+
+  /// A session of it begins.
+  mutating func begin(_ session: SessionID, _ opening: Opening?, at time: UInt64) {
+    (self.session, self.opening, lastSeen) = (session, opening, time)
+  }
 }
 
 /// A publish connection: the session topics and models to which it subscribed.

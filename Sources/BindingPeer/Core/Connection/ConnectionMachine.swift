@@ -4,8 +4,8 @@ import BindingProtocol
 /// are milliseconds on the session's clock.
 struct ConnectionMachine: Sendable {
   private(set) var phase = Phase.offline
-  /// The number of the present session; drawn anew for each connection.
-  private(set) var sessionID: SessionID = 0
+  /// By which a hub tells the present connection from others.
+  private(set) var numbers: ConnectionNumbers
   /// The hub's start number, which every frame after the hello names; 0: not welcomed.
   private(set) var start: StartNumber = 0
   /// What the hub announced of itself; nil while no hub has welcomed this session.
@@ -27,6 +27,8 @@ struct ConnectionMachine: Sendable {
 
   init(seed: UInt64, now: UInt64) {
     generator = SeededGenerator(seed: seed)
+    var runs = SeededGenerator(seed: ~seed)
+    numbers = ConnectionNumbers(run: runs.next())
     openedAt = now
     silentSince = now
     outage = Outage(since: now)
@@ -38,11 +40,14 @@ struct ConnectionMachine: Sendable {
   /// Whether the hub has an optional capability.
   func hubCan(_ capability: String) -> Bool { welcome?.capabilities.contains(capability) ?? false }
 
+  /// The number of the present session.
+  var sessionID: SessionID { numbers.session }
+
   // MARK: Transitions
 
   /// A connection is open: the hello goes out under a new session number.
   mutating func open(now: UInt64, _ effects: inout PeerEffects) {
-    sessionID = generator.nextNonZero()
+    numbers.advance(using: &generator)
     lack.cutOffSince = nil
     start = 0
     openedAt = now

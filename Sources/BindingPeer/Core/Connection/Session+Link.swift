@@ -9,7 +9,8 @@ extension Session {
     connection.open(now: now, &effects)
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: connection.wasWelcomed,
-      leaseMilliseconds: context.options.leaseMilliseconds, encoding: "json", capabilities: context.capabilities)
+      leaseMilliseconds: context.options.leaseMilliseconds, encoding: "json",
+      capabilities: context.capabilities + [opening.text])
     send(.hello(hello), now: now, &effects)
   }
 

@@ -493,7 +493,7 @@ var bind = globalThis.bind ??= (() => {
       Object.assign(this, {
         secret: hex(secret), models: new Map(), prefixes: new Map(), observers: new Set(), dirty: new Set(),
         pings: new Map(), isLive: false, isCut: false, tries: 0, heartbeat: 1000, since: now(), checked: now(),
-        problem: '', welcome: null,
+        problem: '', welcome: null, run: Math.random().toString(16).slice(2), openings: 0,
       })
       // The tag proves itself by the secret.
       const bytes = new Uint8Array([...new TextEncoder().encode('bindbus tag 1\0'), ...secret])
@@ -568,8 +568,10 @@ var bind = globalThis.bind ??= (() => {
       this.receivedAt = now()
       socket.onopen = () => {
         this.isOpen = true
-        const { tag, secret, name } = this
-        this.sendJSON({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities: ['rescue'] })
+        const { tag, secret, name, run } = this
+        // What a lost connection still brings takes nothing over.
+        const capabilities = ['rescue', `opening:${run}-${++this.openings}`]
+        this.sendJSON({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities })
       }
       socket.onmessage = ({ data }) => socket === this.socket && this.receive(JSON.parse(data))
       socket.onclose = ({ code, reason }) => socket === this.socket && this.lost(code, reason)
