@@ -51,6 +51,29 @@ struct TextSessionTests {
     #expect(again.proposals.flatMap(\.conditions).map(\.version) == [4])
   }
 
+  @Test("an edit that the hub may have applied before it forgot this peer is superseded by no later one")
+  func maybeApplied() throws {
+    var bench = PeerBench()
+    bench.live(version: 5, [Entry(name: "note", value: "\"one\"", version: 5)])
+    let (first, drain) = try edit(&bench, "\"one\"", to: "\"one two\"")
+    #expect(drain.numbers == [1])
+    bench.lose()
+    bench.start += 1
+    bench.now += 30_000
+    bench.open()
+    var limits = Limits()
+    limits.identityMilliseconds = 60_000
+    let request = bench.welcome(knew: false, limits: limits).request
+    let (second, meanwhile) = try edit(&bench, "\"one two\"", to: "\"one two three\"")
+    #expect(meanwhile.settled.isEmpty)
+    // What takes back the later one says nothing of the first.
+    let withdrawn = bench.act { session, now, output in _ = session.withdraw(second, now: now, into: &output) }
+    #expect(withdrawn.settled.map(\.id) == [second])
+    let sent = bench.catchUp(request, version: 5, [Entry(name: "note", value: "\"one\"", version: 5)]).proposals
+    #expect(sent.flatMap(\.operations).map(\.value) == [json("\"one two\"")])
+    #expect(bench.hub(bench.outcomes((2, .committed(count: 1, version: 6)))).settled.map(\.id) == [first])
+  }
+
   @Test("an unsent edit of the default stays whole where others wrote and deleted the text")
   func overDeletedOffline() throws {
     var bench = PeerBench()

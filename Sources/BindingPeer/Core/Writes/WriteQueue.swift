@@ -170,7 +170,8 @@ struct WriteQueue: Sendable {
   ) -> WriteID? {
     guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true,
       let index = pending.index(of: last), pending[at: index].number == nil, pending[at: index].carried == nil,
-      pending[at: index].proposal.isPlainSet, pending[at: index].rules == rules,
+      !pending[at: index].sending.isSecondTry, pending[at: index].proposal.isPlainSet,
+      pending[at: index].rules == rules,
       pending[at: index].proposal.operations.allSatisfy({ meant($0.field) && over[$0.field]?.last == last })
     else { return nil }
     return last
