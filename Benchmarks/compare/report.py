@@ -122,12 +122,12 @@ def as_markdown(results: Results, cases: list[Case], aims: list[Aim], about: dic
     return "\n".join(lines) + "\n"
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
+def table(heads: list[str], rows: list[list[str]]) -> list[str]:
     lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
-def _spread(values: list[float], scale: float = 1) -> str:
+def spread(values: list[float], scale: float = 1) -> str:
     if not values:
         return "failed"
     middle, least, most = (_short(value / scale) for value in (median(values), min(values), max(values)))
@@ -152,18 +152,18 @@ def _rates(results: Results, cases: list[Case]) -> list[str]:
                 cells.append("skipped" if contender in results.skipped else "–")
             else:
                 values = results.values(case, contender, "rate")
-                cells.append(_spread(values, 1000) + _missed(results, case, contender))
+                cells.append(spread(values, 1000) + _missed(results, case, contender))
         rows.append(cells)
-    return _table(["", *(case.column for case in cases)], rows)
+    return table(["", *(case.column for case in cases)], rows)
 
 
 def _snapshots(results: Results, case: Case) -> list[str]:
     heads = ["", "all of it there, ms", *(f"others: {part}, µs" for part in DELAYS)]
     rows = []
     for contender in case.contenders:
-        cells = [_spread(results.values(case, contender, measure)) for measure in ("snapshot", *DELAYS)]
+        cells = [spread(results.values(case, contender, measure)) for measure in ("snapshot", *DELAYS)]
         rows.append([contender, *(["skipped"] * len(cells) if contender in results.skipped else cells)])
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _files(results: Results, case: Case) -> list[str]:
@@ -177,7 +177,7 @@ def _files(results: Results, case: Case) -> list[str]:
     if not rows:
         return []
     heads = ["", "1st quarter", "2nd", "3rd", "4th", "write-ahead log", "4th by 3rd"]
-    return ["", f"The most that the files had in each quarter of the time, MB: {case.name}", "", *_table(heads, rows)]
+    return ["", f"The most that the files had in each quarter of the time, MB: {case.name}", "", *table(heads, rows)]
 
 
 def _delays(results: Results, case: Case) -> list[str]:
@@ -188,8 +188,8 @@ def _delays(results: Results, case: Case) -> list[str]:
             continue
         rates = results.values(case, contender, "rate")
         got = f"{min(rates):,.0f}/s{_missed(results, case, contender)}" if rates else "failed"
-        rows.append([contender, *(_spread(results.values(case, contender, part)) for part in DELAYS), got])
-    return _table(["", *DELAYS, "came"], rows)
+        rows.append([contender, *(spread(results.values(case, contender, part)) for part in DELAYS), got])
+    return table(["", *DELAYS, "came"], rows)
 
 
 def _aims(results: Results, cases: list[Case], aims: list[Aim]) -> list[str]:
@@ -198,6 +198,6 @@ def _aims(results: Results, cases: list[Case], aims: list[Aim]) -> list[str]:
         verdict = {None: "skipped", True: "met", False: "not met"}[is_met(aim, ratios)]
         sign, what = "≥" if aim.wants_more else "≤", _NAMES.get(aim.measure, aim.measure)
         others = f" by {' or '.join(aim.others)}" if aim.others else ""
-        rows.append([f"{what}: {aim.ours}{others}", case.name, _spread(ratios) if ratios else "–",
+        rows.append([f"{what}: {aim.ours}{others}", case.name, spread(ratios) if ratios else "–",
                      f"{sign} {aim.limit:g}", verdict])
-    return ["", "## Aims", "", *_table(["ratio", "case", "median", "aim", ""], rows)] if rows else []
+    return ["", "## Aims", "", *table(["ratio", "case", "median", "aim", ""], rows)] if rows else []

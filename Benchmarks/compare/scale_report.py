@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from plots import Line, plot
-from report import _short, _spread, _table
+from report import _short, spread, table
 from scale import FORWARDER, HUB
 
 # The aims: the maximum loss of throughput from one model to the most models, bytes per small field beyond its content,
@@ -45,11 +45,11 @@ def _models(found: dict[str, Any]) -> list[str]:
             (f"µs for one at {found['sizes']['pace']:,} a second", ("paced", "cost"), 1),
         ):
             places = _places(rounds, "models")
-            cells = [_spread([value / scale for value in _of(rounds, server, "models", place, *path)])
+            cells = [spread([value / scale for value in _of(rounds, server, "models", place, *path)])
                      for place in places]
             rows.append([f"{server}: {title}", *cells])
     heads = ["", *(f"{place:,} model" + "s" * (place > 1) for place in _places(rounds, "models"))]
-    return ["", "## scale: by models, one change in a message", "", *_table(heads, rows)]
+    return ["", "## scale: by models, one change in a message", "", *table(heads, rows)]
 
 
 def _peers(found: dict[str, Any]) -> list[str]:
@@ -58,11 +58,11 @@ def _peers(found: dict[str, Any]) -> list[str]:
     rows = [["changes a second", *(f"{_of(rounds, HUB, 'peers', place, 'rate')[0]:,.0f}" for place in places)]]
     for server in (HUB, FORWARDER):
         rows.append([f"{server}: µs of processor time for one change",
-                     *(_spread(_of(rounds, server, "peers", place, "cost")) for place in places)])
+                     *(spread(_of(rounds, server, "peers", place, "cost")) for place in places)])
         rows.append([f"{server}: ns of that for each peer",
-                     *(_spread([value / place * 1000 for value in _of(rounds, server, "peers", place, "cost")])
+                     *(spread([value / place * 1000 for value in _of(rounds, server, "peers", place, "cost")])
                        for place in places)])
-    return ["", "## scale: by peers, at a pace that both hold", "", *_table(["", *(f"{p:,}" for p in places)], rows)]
+    return ["", "## scale: by peers, at a pace that both hold", "", *table(["", *(f"{p:,}" for p in places)], rows)]
 
 
 def _rest(found: dict[str, Any]) -> list[str]:
@@ -75,7 +75,7 @@ def _rest(found: dict[str, Any]) -> list[str]:
     if "join" in found:
         one = found["join"]
         rows.append([f"join of a model with {one['fields']:,} fields, ms; the hub's processor time, ms",
-                     f"{_spread([s * 1000 for s in one['seconds']])}; {_spread([s * 1000 for s in one['processor']])}"])
+                     f"{spread([s * 1000 for s in one['seconds']])}; {spread([s * 1000 for s in one['processor']])}"])
     for one in found.get("start", []):
         rows.append([f"hub with {one['fields']:,} stored fields, start to first commit, s: killed before; ended before",
                      f"{one['killed']:.2f}; {one['ended']:.2f}"])
@@ -84,10 +84,10 @@ def _rest(found: dict[str, Any]) -> list[str]:
     if "storm" in found:
         one = found["storm"]
         rows.append([f"{one['peers']:,} peers come back at once, s until the last has joined; the hub's processor, s",
-                     f"{_spread(one['seconds'])}; {_spread(one['processor'])}"])
+                     f"{spread(one['seconds'])}; {spread(one['processor'])}"])
     for one in found.get("idle", []):
         rows.append([f"{one['peers']:,} peers that do nothing, share of a processor", f"{one['share']:.1%}"])
-    return ["", "## scale: memory, joins, starts", "", *_table(["", "figures"], rows)]
+    return ["", "## scale: memory, joins, starts", "", *table(["", "figures"], rows)]
 
 
 def judged(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ def _aims(found: dict[str, Any]) -> list[str]:
     rows = [[aim["what"], _short(aim["value"]), "" if aim["limit"] is None else f"≤ {aim['limit']:g}",
              "" if aim["limit"] is None else "met" if aim["value"] <= aim["limit"] else "not met"]
             for aim in judged(found)]
-    return ["", "## scale: aims", "", *_table(["", "came out", "aim", ""], rows)] if rows else []
+    return ["", "## scale: aims", "", *table(["", "came out", "aim", ""], rows)] if rows else []
 
 
 def drawings(found: dict[str, Any]) -> dict[str, str]:

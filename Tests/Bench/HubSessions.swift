@@ -3,6 +3,8 @@ import ZeroMQ
 
 /// Prepares the sessions of one connection to write by field id.
 struct HubSessions: ~Copyable {
+  /// The model of writers that are not told another.
+  static let model = "bench"
   private let sub: Socket
   private var message = Message()
 
@@ -15,7 +17,7 @@ struct HubSessions: ~Copyable {
   /// Says hello and joins.
   /// - Returns: the hub's publish endpoint, the model's topic, the hub's start number.
   mutating func join(
-    _ ids: [SessionID], over dealer: borrowing Socket, request: String, model: String = "bench"
+    _ ids: [SessionID], over dealer: borrowing Socket, request: String, model: String = HubSessions.model
   ) throws -> (publish: String, topic: Topic, start: StartNumber) {
     let address = try HubAddress(request)
     var (publish, start, topic) = ("", StartNumber(0), Topics.firstModel)

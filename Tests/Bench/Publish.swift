@@ -15,6 +15,7 @@ struct Publish: ParsableCommand {
   @Option var batch = 1
   @Option var seconds = 1.0
   @Option var rate = 0.0
+  @Option var model = HubSessions.model
   @OptionGroup var keys: BenchKeys
 
   func validate() throws {
@@ -27,8 +28,8 @@ struct Publish: ParsableCommand {
 
   func run() throws {
     let writer = try Writer(
-      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, fields: fields,
-      options: keys.client())
+      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, model: model,
+      fields: fields, options: keys.client())
     report("ready \(writer.publish) \(writer.prefix.map(String.init).joined(separator: ","))")
     guard readLine() != nil else { return }
     let start = now()

@@ -29,8 +29,8 @@ final class Writer {
   private var turn = 0
 
   init(
-    _ kind: Contender, request: String, publish: String, sessions count: Int, fields: FieldID = 16,
-    options: [SocketOption] = []
+    _ kind: Contender, request: String, publish: String, sessions count: Int, model: String = HubSessions.model,
+    fields: FieldID = 16, options: [SocketOption] = []
   ) throws {
     (self.kind, self.fields) = (kind, fields)
     context = try Context()
@@ -41,7 +41,8 @@ final class Writer {
       return
     }
     var joined = try HubSessions(options, in: context)
-    (self.publish, topic, start) = try joined.join(sessions.map(\.id), over: dealer, request: request)
+    (self.publish, topic, start) = try joined.join(
+      sessions.map(\.id), over: dealer, request: request, model: model)
     let last = try joined.name(fields, of: topic, session: sessions[0].id, start, over: dealer)
     hubSessions = consume joined
     (sessions[0].sent, sessions[0].acknowledged) = (last, last)

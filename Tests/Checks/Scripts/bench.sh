@@ -13,6 +13,9 @@ answers 64 scripts/bench --rounds 0
 answers 64 scripts/bench --seconds nan
 answers 64 scripts/bench --only 'a case that there is not'
 BINDBUS_BIN=/nonexistent answers 72 scripts/bench --quick
+answers 0 scripts/bench hubs --help
+answers 64 scripts/bench hubs --hubs 1
+answers 64 scripts/bench hubs --rounds 0
 answers 0 scripts/bench instructions --help
 answers 64 scripts/bench instructions HEAD
 answers 64 scripts/bench instructions --seeds 0 HEAD HEAD
