@@ -97,14 +97,13 @@ package struct Session: Sendable {
     get { connection.hubs }
     set { connection.hubs = newValue }
   }
-  /// What the next hello names.
-  /// Which connection of this run the present one is.
-  package var opening: Opening { connection.numbers.opening }
-
+  /// What the next hello names, besides which connection of this run it opens.
   package var capabilities: [String] {
     get { context.capabilities }
     set { context.capabilities = newValue }
   }
+  /// Which connection of this run the present one is.
+  package var opening: Opening { connection.numbers.opening }
   /// The start number of the hub that welcomed this session; 0: none has.
   package var startNumber: StartNumber { connection.start }
   /// What was received, sent and dropped since the session was made.

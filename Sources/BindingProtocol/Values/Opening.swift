@@ -1,4 +1,4 @@
-/// Which connection of one run of a peer a hello opens (protocol 4.1-7). What a lost connection still brings may arrive
+/// Which connection of one run of a peer a hello opens (protocol 4.1-8). What a lost connection still brings may arrive
 /// after the hello of the next one: by these a hub tells an old hello of a run from that of another run, which takes
 /// its place.
 package struct Opening: Sendable, Hashable {
