@@ -101,12 +101,12 @@ def _hub(transport: str, *store: str, encrypted: bool = False) -> Callable[[Prog
         places = [str(folder / "hub.db") if word == "PATH" else word for word in store]
         keys = _keys(programs, folder) if encrypted else ""
         options = [*(["--keys", keys] if keys else []), "--store", *places]
-        return listening(Child("bindhub", [programs.bindhub, "serve", "--listen", listen, *options], folder), keys)
+        return _listening(Child("bindhub", [programs.bindhub, "serve", "--listen", listen, *options], folder), keys)
 
     return start
 
 
-def listening(child: Child, keys: str = "") -> Running:
+def _listening(child: Child, keys: str = "") -> Running:
     try:
         words = child.line(20).split()
         if len(words) != 2 or words[0] != "listening":
@@ -120,9 +120,14 @@ def listening(child: Child, keys: str = "") -> Running:
 def _hub_over_etcd(programs: Programs, folder: Path) -> Running:
     """A hub with the trait Etcd, over one node."""
     node = _server("etcd", _etcd_arguments)(programs, folder)
-    store = ["--store", f"etcd://127.0.0.1:{node.port}/bench"]
-    return listening(Child("bindhub", [programs.bindhub, "serve", "--listen", "tcp://127.0.0.1:0", *store], folder,
-                            needed=node.child))
+    return hub_over(node, "bindhub", programs, folder, needed=node.child)
+
+
+def hub_over(node: Running, name: str, programs: Programs, folder: Path, needed: Child | None = None) -> Running:
+    """A hub over a node that is there."""
+    command = [programs.bindhub, "serve", "--listen", "tcp://127.0.0.1:0",
+               "--store", f"etcd://127.0.0.1:{node.port}/bench"]
+    return _listening(Child(name, command, folder, needed=needed))
 
 
 def _roomy_hub(programs: Programs, folder: Path) -> Running:

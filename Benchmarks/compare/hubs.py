@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any, Callable
 
 from children import Child, Trouble
-from contenders import BY_NAME, Programs, Running, listening
+from contenders import BY_NAME, Programs, hub_over
 from report import spread, table
 
 # Changes that are sent together.
@@ -48,7 +48,8 @@ def measure(arrangement: Arrangement, writers: int, batch: int, seconds: float, 
     try:
         node = BY_NAME["etcd"].start(programs, folder)
         children.append(node.child)
-        hubs = [hub(programs, node, number, folder) for number in range(1 if arrangement.has_one_hub else writers)]
+        count = 1 if arrangement.has_one_hub else writers
+        hubs = [hub_over(node, f"hub{number}", programs, folder) for number in range(count)]
         children += [running.child for running in hubs]
         all_writers = []
         for number in range(writers):
@@ -71,12 +72,6 @@ def measure(arrangement: Arrangement, writers: int, batch: int, seconds: float, 
         shutil.rmtree(folder, ignore_errors=True)
     sent = sum(one["sent"] for one in written)
     return {"rate": sent / max(one["seconds"] for one in written), "cost": used / sent * 1e6}
-
-
-def hub(programs: Programs, node: Running, number: int, folder: Path) -> Running:
-    store = ["--store", f"etcd://127.0.0.1:{node.port}/bench"]
-    command = [programs.bindhub, "serve", "--listen", "tcp://127.0.0.1:0", *store, "--name", f"hub{number}"]
-    return listening(Child(f"hub{number}", command, folder))
 
 
 def markdown(found: dict[tuple[Arrangement, int], list[dict[str, float]]], writers: int) -> list[str]:
