@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 from children import Child, Trouble, free_port
 
@@ -123,10 +123,12 @@ def _hub_over_etcd(programs: Programs, folder: Path) -> Running:
     return hub_over(node, "bindhub", programs, folder, needed=node.child)
 
 
-def hub_over(node: Running, name: str, programs: Programs, folder: Path, needed: Child | None = None) -> Running:
+def hub_over(node: Running, name: str, programs: Programs, folder: Path, needed: Child | None = None,
+             at: str = "tcp://127.0.0.1:0", siblings: Sequence[str] = ()) -> Running:
     """A hub over a node that is there."""
-    command = [programs.bindhub, "serve", "--listen", "tcp://127.0.0.1:0",
-               "--store", f"etcd://127.0.0.1:{node.port}/bench"]
+    command = [programs.bindhub, "serve", "--listen", at, "--store", f"etcd://127.0.0.1:{node.port}/bench"]
+    for sibling in siblings:
+        command += ["--sibling", sibling]
     return _listening(Child(name, command, folder, needed=needed))
 
 

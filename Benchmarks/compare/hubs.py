@@ -3,8 +3,9 @@
 usage: scripts/bench hubs [--rounds N] [--seconds S] [--hubs N]
 
 The same writers, each a process of its own that has at most 1,024 unacknowledged changes, write to one hub, or each to
-another hub. Each has a model of its own, or all write to one. Nobody reads, but each hub follows what the others have
-written to the models that it has. The arrangements take turns, round by round, each with one fresh node of etcd.
+another hub. Each has a model of its own, or all write to one; then the hubs pass what is written on to one of them.
+Nobody reads, but each hub follows what the others have written to the models that it has. The arrangements take turns,
+round by round, each with one fresh node of etcd.
 
 exit: 0 success · 1 a measurement failed · 64 usage · 69 build failed · 72 a tool is missing · 130 interrupted
 """
@@ -49,7 +50,10 @@ def measure(arrangement: Arrangement, writers: int, batch: int, seconds: float, 
         node = BY_NAME["etcd"].start(programs, folder)
         children.append(node.child)
         count = 1 if arrangement.has_one_hub else writers
-        hubs = [hub_over(node, f"hub{number}", programs, folder) for number in range(count)]
+        # Each knows where the others are before they start.
+        places = [f"ipc://{folder}/hub{number}.sock" for number in range(count)]
+        hubs = [hub_over(node, f"hub{number}", programs, folder, at=place, siblings=places if count > 1 else ())
+                for number, place in enumerate(places)]
         children += [running.child for running in hubs]
         all_writers = []
         for number in range(writers):

@@ -26,14 +26,33 @@ struct CellBench {
     step()
   }
 
+  /// Hubs with these numbers of their starts, which know each other.
+  init(starts: [StartNumber], _ configure: (inout HubMachineConfiguration) -> Void) {
+    for start in starts { open(start: start, siblings: starts.filter { $0 != start }, configure) }
+    step()
+  }
+
   /// Starts one more hub.
-  mutating func open(_ configure: (inout HubMachineConfiguration) -> Void = { _ in }) {
+  mutating func open(
+    start: StartNumber = HubBench.start, siblings: [StartNumber] = [],
+    _ configure: (inout HubMachineConfiguration) -> Void = { _ in }
+  ) {
     var configuration = HubMachineConfiguration()
     configuration.isShared = true
     configure(&configuration)
-    let birth = HubBirth(logID: 3, epoch: HubBench.epoch, start: HubBench.start, tailProven: true)
-    let machine = HubMachine(
+    let birth = HubBirth(logID: 3, epoch: HubBench.epoch, start: start, tailProven: true)
+    var machine = HubMachine(
       configuration: configuration, birth: birth, time: HubTime(monotonic: now, wall: 500_000), epochSeed: 11)
+    if !siblings.isEmpty { machine.follow(siblings: siblings.count) }
+    for (link, sibling) in siblings.enumerated() {
+      let welcome = Welcome(
+        session: 1, logID: 3, epoch: HubBench.epoch, durability: .disk, heartbeatMilliseconds: 1_000,
+        leaseMilliseconds: 10_000, now: 0, hub: "hub", endpoints: [], capabilities: [Capability.forward])
+      var output = HubOutput()
+      machine.handle(
+        .reached(UpstreamHub(welcome, epoch: HubBench.epoch, start: sibling)), ofSibling: link,
+        time: HubTime(monotonic: now, wall: 500_000), into: &output)
+    }
     let (handle, inbox) = (SharedMemoryStore(log), Inbox())
     handle.begin { inbox.events.append($0) }
     members.append(Member(machine: machine, handle: handle, inbox: inbox))
@@ -55,6 +74,56 @@ struct CellBench {
       models[index].writers.index(of: peer.identity.tag).map { models[index].writers.records[$0].lastStored }
     }
   }
+
+  /// Who a hub takes a writer for.
+  func writer(_ hub: Int, _ peer: Speaker, _ model: String = "lamp") -> Origin? {
+    let models = members[hub].machine.hub.models
+    return models.index(named: model).flatMap { index in
+      models[index].writers.index(of: peer.identity.tag).map { models[index].writers.records[$0].origin }
+    }
+  }
+
+  // MARK: Links
+
+  /// A hub says hello to another one.
+  mutating func greet(_ hub: Int, _ sibling: Speaker) {
+    let capabilities = [Capability.users, Capability.sibling]
+    let hello = Hello(identity: sibling.identity, leaseMilliseconds: 60_000, capabilities: capabilities)
+    send(hub, sibling, .hello(hello))
+    step()
+  }
+
+  /// Delivers what a hub passes on.
+  mutating func forward(from: Int, to: Int, as sibling: Speaker) {
+    for request in members[from].machine.takeRequests(ofSibling: 0) {
+      guard case .forward(let forwarded) = request else { continue }
+      var writer = WireWriter()
+      PeerHeader(kind: .forward, session: sibling.session, start: members[to].machine.start).write(to: &writer)
+      forwarded.head.write(to: &writer)
+      writer.u16(UInt16(forwarded.proposals.count))
+      for proposal in forwarded.proposals { proposal.write(to: &writer, topic: Topics.firstModel) }
+      let frame = writer.bytes
+      act(to) { machine, time, output in
+        frame.withUnsafeBytes { machine.receive($0, on: sibling.connection, time: time, into: &output) }
+      }
+    }
+  }
+
+  /// A hub passes a proposal on, made by hand.
+  mutating func forward(
+    _ proposal: NumberedProposal, of writer: Speaker, in model: String = "lamp", after record: UInt64, to hub: Int,
+    as sibling: Speaker
+  ) {
+    let head = ForwardHead(model: model, record: record, identity: writer.identity, user: nil)
+    send(hub, sibling, .forward(Forward(head, [proposal])))
+  }
+
+  /// A hub loses its first link.
+  mutating func cut(from hub: Int) {
+    act(hub) { machine, time, output in machine.handle(.cut(nil), ofSibling: 0, time: time, into: &output) }
+  }
+
+  mutating func tick(_ hub: Int) { act(hub) { $0.tick(time: $1, into: &$2) } }
 
   // MARK: Driving
 
@@ -99,7 +168,9 @@ struct CellBench {
   mutating func send(_ hub: Int, _ peer: Speaker, _ messages: PeerMessage...) -> Received {
     act(hub) { machine, time, output in
       for message in messages {
-        peer.frame(message).withUnsafeBytes { machine.receive($0, on: peer.connection, time: time, into: &output) }
+        message.encode(session: peer.session, start: machine.start).withUnsafeBytes {
+          machine.receive($0, on: peer.connection, time: time, into: &output)
+        }
       }
     }
   }

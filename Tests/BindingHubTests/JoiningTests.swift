@@ -233,6 +233,21 @@ import Testing
     #expect(received.joined(.ben).map(\.lastDecided) == [4])
   }
 
+  @Test("numbers that a join has named are decided for a later process too, which does not know of them")
+  mutating func namedByEarlierProcess() throws {
+    bench.hello(.ben)
+    bench.settling = .later
+    bench.send(.ann, .propose([.of(3, [.set("a", "3")])]))
+    bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
+    let next = Speaker.ben.again(9)
+    bench.hello(next)
+    var received = bench.join(next, Join(request: 1, model: "lamp"))
+    while !bench.waiting.isEmpty { received = received + (try bench.settleWithStore()) }
+    #expect(received.joined(next).map(\.lastDecided) == [4])
+    bench.settling = .atOnce
+    #expect(bench.write(next, 1, .set("a", "1")) == .unknown)
+  }
+
   // MARK: Prefixes
 
   @Test("a prefix join announces the matching models, and the last message is complete")

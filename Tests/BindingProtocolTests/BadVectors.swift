@@ -240,6 +240,10 @@ enum BadVectors {
       toPeer(
         "hubs-many", patched(good("hubs-none"), 17, 33) + (0..<33).flatMap { _ in [9] + Array("ipc:///a/".utf8) },
         "33 addresses; at most 32 are allowed"),
+      toHub(
+        "forward-ephemeral", replaced(good("forward"), "lamp", Array("l@mp".utf8)), "an @ in a model id",
+        error: .badName),
+      toHub("forward-short", Array(good("forward").dropLast(1)), "the value is one byte short"),
       toHub("drain-anyway", patched(good("drain"), 17, 2), "a flag is 0 or 1"),
       toPeer("upstream-reached", patched(good("upstream"), 17, 2), "a flag is 0 or 1"),
     ]

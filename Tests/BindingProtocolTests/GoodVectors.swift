@@ -10,6 +10,7 @@ enum GoodVectors {
   static let now: UInt64 = 1_790_000_000_123
   static let kitchen = Origin(tag: Tag(rawValue: 0x0807_0605_0403_0201), name: "kitchen")
   static let member = Origin(tag: kitchen.tag, name: "kitchen", user: "anna")
+  static let identity = Identity(secret: secret, name: kitchen.name)
   static let driver = Origin(tag: Tag(rawValue: 0xF8F7_F6F5_F4F3_F2F1), name: "Gerät ☀️")
   static let secret = Secret(high: 0x1716_1514_1312_1110, low: 0x1F1E_1D1C_1B1A_1918)
 
@@ -29,7 +30,6 @@ enum GoodVectors {
   }
 
   private static var sessions: [(file: String, vector: Vector)] {
-    let identity = Identity(secret: secret, name: kitchen.name)
     let other = Identity(secret: Secret(high: secret.low, low: secret.high), name: driver.name)
     var limits = Limits()
     limits.maxValueBytes = 1_024
@@ -149,6 +149,22 @@ enum GoodVectors {
       ),
       ("hubs-none", down(.hubs(OtherHubs(session: session, addresses: [])))),
       ("drain", up(.drain(DrainRequest(withinMilliseconds: 30_000, isAnyway: true)))),
+      (
+        "forward",
+        up(
+          .forward(
+            Forward(
+              ForwardHead(model: "lamp", record: 41, identity: identity, user: "ann"),
+              [
+                NumberedProposal(
+                  topic: Topics.firstModel, number: 7, confirmed: 6,
+                  operations: [WireOperation(verb: .set, field: .name("level"), value: json("0.9"))])
+              ])))
+      ),
+      (
+        "forward-nobody",
+        up(.forward(Forward(ForwardHead(model: "lamp", record: 0, identity: identity, user: nil), [])))
+      ),
       ("keys", down(.keys(AnnouncedKeys(session: session, present: Array(1...32))))),
       (
         "keys-next",

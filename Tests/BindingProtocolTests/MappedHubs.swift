@@ -19,3 +19,23 @@ extension DrainRequest: Mapped {
     content.flag("anyway", &isAnyway)
   }
 }
+
+extension Forward: Mapped {
+  static var blank: Forward {
+    Forward(
+      ForwardHead(
+        model: "", record: 0, identity: Identity(tag: .none, secret: Secret(high: 0, low: 0), name: ""), user: nil), [])
+  }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.text("model", &head.model)
+    content.number("record", &head.record)
+    content.tag("tag", &head.identity.tag)
+    content.secret("secret", &head.identity.secret)
+    content.text("name", &head.identity.name)
+    var user = head.user ?? ""
+    content.text("user", &user)
+    head.user = user.isEmpty ? nil : user
+    content.list("proposals", &proposals)
+  }
+}

@@ -73,6 +73,7 @@ enum Vector: Equatable {
     case .verify(let content): content.content
     case .drain(let content): content.content
     case .history(let content): content.content
+    case .forward(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -155,6 +156,7 @@ enum Vector: Equatable {
     case .verify: return .verify(.read(body, problems: &problems))
     case .drain: return .drain(.read(body, problems: &problems))
     case .history: return .history(.read(body, problems: &problems))
+    case .forward: return .forward(.read(body, problems: &problems))
     }
   }
 

@@ -5,6 +5,7 @@ from place import Place
 _LOG = "Sources/BindingHub/Core/Shared/SharedLog.swift"
 _WORK = "Sources/BindingHub/Core/Shared/SharedWork.swift"
 _JOINS = "Sources/BindingHub/Core/Sync/HubMachine+Joins.swift"
+_HOMES = "Sources/BindingHub/Core/Homes/"
 _SETTLING = "Sources/BindingHub/Core/HubMachine+Settling.swift"
 
 PLACES = [
@@ -138,5 +139,23 @@ if Mutant.isOn(.cellTakesBothAnswers) {
         "Sources/BindingHub/Core/Models/ModelPublisher+Renumbering.swift", "func endSessions", "instead",
         "model.batch.waiting.removeAll()",
         "if !Mutant.isOn(.cellDecidesRemoved) || !hub.configuration.isShared { model.batch.waiting.removeAll() }",
+    ),
+    Place(
+        _HOMES + "ForwardedProposals.swift", "func passWaiting", "before",
+        "model.batch.shared.home.pass(passed, at: time.monotonic)",
+        """
+if Mutant.isOn(.cellHomeAnswersOnSend) {
+  for one in passed {
+    hub.sessions.enqueue(
+      WireOutcome(topic: model.topic, number: one.number, .committed(count: 1, version: model.version + 1)),
+      one.proposal.session)
+  }
+}
+""",
+    ),
+    Place(
+        _HOMES + "ForwardedProposals.swift", "func takeBack", "before",
+        "model.batch.waiting.insert(contentsOf: proposals, at: 0)",
+        "if Mutant.isOn(.cellHomeForgetsPassed) { return goOn(index, time, &output) }",
     ),
 ]

@@ -150,6 +150,8 @@ MUTANTS = {
     "cellIgnoresNumbers": "Shared log: a join that is ahead by its numbers is answered with the number known here",
     "cellForgetsHello": "Shared log: a new process is welcomed before the tail is complete",
     "cellDecidesRemoved": "Shared log: what waited for a removed model is decided in the next one",
+    "cellHomeAnswersOnSend": "§17.3 a hub acknowledges what it has passed on before the log has it",
+    "cellHomeForgetsPassed": "§17.3 what a silent home has not decided is decided nowhere",
     "siblingSharesAll": "§17.2 a hub's part has what siblings have too",
     "siblingKeepsGone": "§17.2 what a lost sibling's peers had stays after their lease",
     "siblingOwnFirst": "§17.2 of two claims at two hubs each hub shows its own",

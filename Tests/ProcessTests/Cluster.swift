@@ -28,11 +28,12 @@
       return running
     }
 
+    /// What tells a hub where the others are.
+    var siblings: [String] { hubs.flatMap { ["--sibling", $0] } }
+
     /// - Parameter withSiblings: whether each hub is told where the others are.
     func startAll(withSiblings: Bool = false) throws -> [RunningProcess] {
-      try hubs.indices.map { index in
-        try start(index, withSiblings ? hubs.flatMap { ["--sibling", $0] } : [])
-      }
+      try hubs.indices.map { index in try start(index, withSiblings ? siblings : []) }
     }
 
     /// Runs `bindpeer` at a hub to its end.
@@ -52,6 +53,13 @@
       let running = try RunningProcess(Bench.program("bindhub"), arguments, hub: hubs[hub])
       let code = running.end()
       return (code, running.output.joined(separator: "\n"))
+    }
+
+    /// A counter of a hub.
+    func counter(_ name: String, _ hub: Int) throws -> Int {
+      let status = try bindhub(hub, "status", "--json", "--timeout", "20000").output
+      let object = try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any]
+      return ((object?["counters"] as? [String: Any])?[name] as? Int) ?? 0
     }
 
     func status(_ hub: Int) throws -> String { try bindhub(hub, "status", "--timeout", "20000").output }

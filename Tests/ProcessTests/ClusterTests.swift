@@ -51,14 +51,14 @@
       .timeLimit(.minutes(4)))
     func exactlyOnce() async throws {
       let cluster = try Cluster(nodes: 3, hubs: 3)
-      var hubs = try cluster.startAll()
+      var hubs = try cluster.startAll(withSiblings: true)
       let writers = CountingWriters(at: cluster.hubs + cluster.hubs)
       func goesOn() async { #expect(await writers.goOn(by: 50)) }
       await goesOn()
       hubs[0].send(SIGKILL)
       _ = hubs[0].end()
       await goesOn()
-      hubs[0] = try cluster.start(0)
+      hubs[0] = try cluster.start(0, cluster.siblings)
       await goesOn()
       hubs[1].send(SIGSTOP)
       // The stop is the fault itself: longer than silence is borne.
@@ -76,6 +76,27 @@
       for node in 0..<3 { cluster.etcd.resume(node) }
       await goesOn()
       let acknowledged = try await writers.end()
+      for hub in 0..<3 {
+        #expect(try cluster.run(hub, "get", "counter.count", "--latest", "--raw").output == "\(acknowledged)")
+      }
+      withExtendedLifetime(hubs) {}
+    }
+
+    @Test("of hubs whose peers write one model at once, one decides for all, and few appends lose")
+    func home() async throws {
+      let cluster = try Cluster(hubs: 3)
+      let hubs = try cluster.startAll(withSiblings: true)
+      // Two writers at each hub: there is always something to pass on.
+      let writers = CountingWriters(at: cluster.hubs + cluster.hubs)
+      let isShared = try await eventually(timeout: .seconds(30)) {
+        try (0..<3).reduce(0) { try $0 + cluster.counter("forwarded", $1) } > 500
+      }
+      #expect(isShared)
+      let acknowledged = try await writers.end()
+      let counted = try ["passedOn", "movedBatches", "batches"].map { name in
+        try (0..<3).reduce(0) { try $0 + cluster.counter(name, $1) }
+      }
+      #expect(counted[0] > 500 && counted[1] * 20 < counted[2], "passed on, lost, stored: \(counted)")
       for hub in 0..<3 {
         #expect(try cluster.run(hub, "get", "counter.count", "--latest", "--raw").output == "\(acknowledged)")
       }

@@ -74,7 +74,7 @@ struct OutputTests {
       "wrongSecrets", "otherProtocols", "otherDrafts", "sessionsRefused", "topicsRefused", "modelsRefused",
       "expiredLeases", "joins", "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks",
       "newEpochs", "recoveries", "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches",
-      "fullAppends", "peersAhead", "joinsAhead", "modelsLetGo",
+      "fullAppends", "peersAhead", "joinsAhead", "modelsLetGo", "homesChosen", "passedOn", "takenBack", "forwarded",
       "forgottenIdentities", "refusals",
       "limitedConnections", "limitedSessions", "limitedModels", "limitedBytes", "limitedWrites", "limitedSubscriptions",
       "upstreamLosses", "otherUpstreams", "upstreamCatchups",

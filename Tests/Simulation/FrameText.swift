@@ -13,6 +13,10 @@ enum FrameText {
         + joins.map { "\($0.name) \($0.epoch >> 32):\($0.version) unacknowledged \($0.unacknowledged)" }.joined(
           separator: " ")
     }
+    if case .forward(let forward) = message {
+      return "forward \(forward.head.model) of \(forward.head.identity.name) after \(forward.head.record) "
+        + forward.proposals.map { "#\($0.number) \($0.operations.map(\.verb))" }.joined(separator: " ")
+    }
     return "\(message.kind)"
   }
 

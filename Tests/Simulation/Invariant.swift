@@ -30,6 +30,8 @@ enum Observation {
   case sent(UnsafeRawBufferPointer, HubMessageKind, HubOutput.Destination, SimulatedHub)
   /// A frame of a peer is about to be read by the hub.
   case received([UInt8], SimulatedPeer)
+  /// A hub is about to read what another one passes on to it.
+  case forwarded(Forward)
   /// The hub has read an offer.
   case offerRead([UInt8], SimulatedPeer, wasAccepted: Bool)
   /// The hub has done all that it had to do.

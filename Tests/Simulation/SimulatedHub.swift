@@ -67,6 +67,7 @@ final class SimulatedHub: SimulationPart {
     configuration.listGap = profile.listGap
     (configuration.isShared, configuration.otherHubs) = (cell != nil, cell?.addresses ?? [])
     configuration.unusedMilliseconds = profile.cell.unused
+    configuration.lossesBeforeHome = profile.cell.lossesBeforeHome
     if context.rights != nil {
       configuration.endpoints = [HubEndpoint(request: "ipc:/hub", publish: "ipc:/hub.pub")]
       configuration.topicSeed = UInt64(start)
@@ -76,10 +77,7 @@ final class SimulatedHub: SimulationPart {
     _ = machine.apply(context.rights?.policy)
     machine.apply(context.rights?.members)
     if let keys { machine.announce(keys, into: &output) }
-    if let cell {
-      (way.handle, way.arrived) = cell.open()
-      agenda.add(.hub(index, .stepLog(run: run)), at: now + 1)
-    }
+    if let cell { enter(cell, &machine) }
     for model in cell == nil ? store.models : [] {
       do {
         try machine.restore(try store.load(model))
@@ -130,6 +128,7 @@ final class SimulatedHub: SimulationPart {
       case .resume(let run): if run == self.run { return try resume() }
       case .tick: break
       case .stepLog(let run): return try stepLog(run)
+      case .turnLinks(let run): return try turnLinks(run)
       default: return inbox.append(event)
       }
     }
@@ -150,6 +149,8 @@ final class SimulatedHub: SimulationPart {
     case .resume: break
     case .stepLog(let run): try stepLog(run)
     case .healLog(let run): if self.run == run { healLog() }
+    case .turnLinks(let run): try turnLinks(run)
+    case .linkFrame(let frame, let connection, let run): try receive(frame, ofLink: connection, run)
     }
   }
 

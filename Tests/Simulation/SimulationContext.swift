@@ -89,6 +89,8 @@ final class SimulationContext {
     counts[.expiredLease] += counters.expiredLeases
     counts[.movedBatch] += counters.movedBatches
     counts[.letGo] += counters.modelsLetGo
+    counts[.passedOn] += counters.passedOn
+    counts[.takenBack] += counters.takenBack
     counts[.joinedAhead] += counters.joinsAhead
     counts[.unknownBatch] += counters.unknownBatches
     counts[.fullStore] += counters.fullAppends

@@ -137,6 +137,8 @@ package enum Situation: String, CaseIterable, Sendable {
   case cellRemoval = "model removed from the shared log"
   case letGo = "unused model let go"
   case joinedAhead = "peer that joined ahead of its hub"
+  case passedOn = "proposal passed on to the home of its model"
+  case takenBack = "proposal passed on and decided here after all"
   case shownAsExpired = "default shown because the hub was not heard"
 }
 
@@ -145,7 +147,7 @@ extension Situation {
   var isOfCells: Bool {
     switch self {
     case .followed, .movedToOtherHub, .hubDrained, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog,
-      .cellRemoval, .joinedAhead, .letGo:
+      .cellRemoval, .joinedAhead, .letGo, .passedOn, .takenBack:
       true
     default: false
     }

@@ -38,6 +38,9 @@ enum HubEvent {
   /// In a cell: its handle of the log does what is due, and reaches the log again.
   case stepLog(run: Int)
   case healLog(run: Int)
+  /// Its links to the other hubs do what is due, and a message of such a link arrives.
+  case turnLinks(run: Int)
+  case linkFrame([UInt8], ConnectionID, run: Int)
 }
 
 /// What is to happen at one process of a peer.

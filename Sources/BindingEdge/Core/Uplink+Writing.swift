@@ -30,7 +30,7 @@ extension Uplink {
     case .end(let id, let isLeaving):
       if isLeaving, writers[id]?.phase == .open { send(.leave(Leave()), for: id, now: now) }
       _ = writers.remove(id)
-    case .follow, .unfollow, .list: break
+    case .follow, .unfollow, .list, .forward: break
     }
   }
 
@@ -126,6 +126,17 @@ extension Uplink {
         writer.models[model]?.inFlight.append((proposal.number, proposal.refusal))
       }
     }
+    for part in Uplink.parts(of: proposals) {
+      var writer = WireWriter()
+      PeerHeader(kind: .propose, session: writers[id]?.upstream ?? 0, start: start).write(to: &writer)
+      writer.proposals(part, topic: topic)
+      send(frame: writer.bytes, for: id, now: now)
+    }
+  }
+
+  /// Proposals by messages.
+  private static func parts(of proposals: [PassedProposal]) -> [ArraySlice<PassedProposal>] {
+    var parts: [ArraySlice<PassedProposal>] = []
     var rest = proposals[...]
     while !rest.isEmpty {
       var (count, bytes) = (0, 0)
@@ -135,12 +146,22 @@ extension Uplink {
         bytes += rest[rest.startIndex + count].byteCount
         count += 1
       }
-      var writer = WireWriter()
-      PeerHeader(kind: .propose, session: writers[id]?.upstream ?? 0, start: start).write(to: &writer)
-      writer.u16(UInt16(count))
-      for proposal in rest.prefix(count) { proposal.write(to: &writer, topic: topic) }
+      parts.append(rest.prefix(count))
       rest = rest.dropFirst(count)
-      send(frame: writer.bytes, for: id, now: now)
+    }
+    return parts
+  }
+
+  /// Passes proposals on to the home of a model. Nothing is answered: the log shows what becomes of them.
+  mutating func forward(_ forwarded: ForwardedProposals) {
+    guard isOpen, let start = welcomeStart else { return }
+    for part in Uplink.parts(of: forwarded.proposals) {
+      var writer = WireWriter()
+      PeerHeader(kind: .forward, session: session.number, start: start).write(to: &writer)
+      forwarded.head.write(to: &writer)
+      writer.proposals(part, topic: Topics.firstModel)
+      counters.forwarded += UInt64(part.count)
+      actions.append(.send(writer.bytes))
     }
   }
 
@@ -221,5 +242,12 @@ extension Uplink {
   private mutating func send(frame: [UInt8], for id: SessionID, now: UInt64) {
     writers.with(id) { $0.lastSentAt = now }
     actions.append(.send(frame))
+  }
+}
+
+extension WireWriter {
+  fileprivate mutating func proposals(_ proposals: ArraySlice<PassedProposal>, topic: Topic) {
+    u16(UInt16(proposals.count))
+    for proposal in proposals { proposal.write(to: &self, topic: topic) }
   }
 }

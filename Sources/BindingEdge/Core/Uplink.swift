@@ -19,6 +19,8 @@ package struct Uplink: Sendable {
     package var idleWriters: UInt64 = 0
     /// Proposals passed on.
     package var proposals: UInt64 = 0
+    /// Proposals passed on to the home of a model.
+    package var forwarded: UInt64 = 0
     /// Proposals answered with `retryLater`, because the upstream hub could not be asked.
     package var deferred: UInt64 = 0
     /// Outcomes of proposals that were not in flight; dropped.
@@ -179,6 +181,7 @@ package struct Uplink: Sendable {
       models.unfollow(model)
       session.leave(model, now: now, into: &effects)
     case .list(let prefix): session.joinPrefix(prefix, now: now, into: &effects)
+    case .forward(let forwarded): forward(forwarded)
     case .greet, .join, .propose, .alive, .leave, .end: handleWriter(request, now: now)
     }
     settle(now: now)
@@ -240,7 +243,7 @@ package struct Uplink: Sendable {
     if let log = models.log, log != welcome.logID { models.forgetVersions() }
     models.log = welcome.logID
     told = (welcome.logID, epoch)
-    events.append(.reached(UpstreamHub(welcome, epoch: epoch)))
+    events.append(.reached(UpstreamHub(welcome, epoch: epoch, start: session.startNumber)))
   }
 
   /// The connection is gone: peers repeat what was in flight.

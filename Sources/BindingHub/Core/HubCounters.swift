@@ -92,6 +92,14 @@ package struct HubCounters: Sendable, Hashable {
   package var joinsAhead: UInt64 = 0
   /// Batches that found commits of another hub in the store.
   package var movedBatches: UInt64 = 0
+  /// Times this hub began to pass the proposals of a model on to the model's home.
+  package var homesChosen: UInt64 = 0
+  /// Proposals that were passed on to a model's home.
+  package var passedOn: UInt64 = 0
+  /// Proposals of those that were decided here after all.
+  package var takenBack: UInt64 = 0
+  /// Proposals that other hubs have passed on to this one.
+  package var forwarded: UInt64 = 0
   /// Batches of other hubs that the tail of a shared store brought.
   package var followedBatches: UInt64 = 0
   /// Unused models of a log that several hubs share which were let go.

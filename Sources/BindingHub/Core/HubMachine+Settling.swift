@@ -48,6 +48,7 @@ extension HubMachine {
   private mutating func settle(_ index: Int, _ time: HubTime, _ output: inout HubOutput) -> Bool {
     let isRecovered = recovery.finish(index, &hub, time)
     let model = hub.models[index]
+    if model.batch.shared.home.link != nil { passOnDue(index, time, &output) }
     if !model.members.waitingJoins.isEmpty, edge == nil { raiseLastDecidedOfWaitingJoins(index, time) }
     if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
       let batch = model.finishBatch(epoch: hub.epoch, isShared: shared != nil)
@@ -57,6 +58,7 @@ extension HubMachine {
     }
     answerJoins(index, time, &output)
     return !isRecovered || !model.members.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
+      || model.batch.shared.home.link != nil && !(model.batch.shared.home.passed.isEmpty && model.batch.waiting.isEmpty)
   }
 
   /// Settles decisions of an ephemeral model immediately, without the store.
@@ -143,6 +145,7 @@ extension HubMachine {
     hub.counters.commits += batch.version - batch.previous
     hub.counters.changes += UInt64(model.batch.pending.touched.count)
     let expired = model.expires
+    if shared != nil { model.batch.shared.forgotten.add(batch.decisions, in: batch.record) }
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
     let pendingBatch = model.batch.pending
     if expired || model.expires {
@@ -176,6 +179,8 @@ extension HubMachine {
     raiseLastDecidedOfWaitingJoins(index, time)
     answerJoins(index, time, &output)
     publisher.catchups.finish(model, publisher.congested, &hub, &output)
+    if shared != nil { model.batch.waiting.insert(contentsOf: model.batch.shared.takeEarly(), at: 0) }
+    if model.batch.shared.home.link != nil { return goOnElsewhere(index, time, &output) }
     proposals.decideWaiting(in: index, &hub, time, &output)
   }
 
@@ -221,6 +226,7 @@ extension HubMachine {
       }
       let isFirst = model.position.tail == nil
       try model.restore(stored, recentLimit: hub.configuration.recentCommits)
+      model.missRecords(to: model.position.record)
       if !isFirst { SharedWriters.endUnknown(in: index, &hub) }
       endUnable(in: index, time, &output)
       expiries.update(index, model, now: time.monotonic)
@@ -228,6 +234,7 @@ extension HubMachine {
       publisher.announcer.announceFirstCommit(of: model, &hub, &output)
       return
     }
+    if let first = stored.batches.first { missRemoval(of: index, before: first, time, &output) }
     for batch in stored.batches where batch.record > model.position.record {
       apply(batch, index, time, &output)
     }
@@ -239,6 +246,7 @@ extension HubMachine {
     let model = hub.models[index]
     model.batch.lists.forget()
     model.apply(batch, recentLimit: hub.configuration.recentCommits)
+    model.batch.shared.forgotten.add(batch.decisions, in: batch.record)
     SharedWriters.end(batch.decisions, in: index, &hub)
     endUnable(in: index, time, &output)
     expiries.update(index, hub.models[index], now: time.monotonic)

@@ -94,7 +94,7 @@ package struct HubMachine {
         let quiet = hub.configuration.recoveryQuietMilliseconds
         deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: quiet))
       }
-      if let pendingApproval = model.approval.pending { deadline = min(deadline, pendingApproval.answerBy) }
+      deadline = min(deadline, model.batch.shared.home.answerBy, model.approval.pending?.answerBy ?? .max)
       for session in model.members.waitingJoins {
         guard let due = hub.sessions.join(of: session, in: model.topic)?.subscribeBy else { continue }
         // It may wait for the upstream hub beyond that, or for siblings.
@@ -148,6 +148,7 @@ package struct HubMachine {
           try passOn(ProposalCursor(reader), bytes: frame.count, header.session, time, &output)
         case .propose:
           try proposals.receive(ProposalCursor(reader), frame, header.session, &hub, time, &output)
+        case .forward: try receiveForward(&reader, frame, header.session, connection, time, &output)
         case .join: handle(try Join.all(from: &reader), header.session, time, &output)
         default:
           try handle(PeerMessage(header.kind, from: &reader), header.session, time, &output)
@@ -223,7 +224,7 @@ package struct HubMachine {
     case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
     case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
-    case .hello, .join, .propose, .status, .verify, .drain: break
+    case .hello, .join, .propose, .status, .verify, .drain, .forward: break
     }
   }
 

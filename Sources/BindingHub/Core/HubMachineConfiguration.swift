@@ -64,6 +64,9 @@ package struct HubMachineConfiguration: Sendable {
   package var approvalMilliseconds: UInt64 = 2_000
   /// The most identities remembered.
   package var maxIdentities = 100_000
+  /// The batches of a model that may lose against another hub's within a second before its proposals are passed on to
+  /// one hub.
+  package var lossesBeforeHome = 3
   /// The most existing models that one identity may have made; nil: half of `limits.maxModels`.
   package var maxModelsPerPeer: Int?
   /// The names of deleted fields at which a model gives them back; nil: an eighth of `limits.maxModelFields`, once

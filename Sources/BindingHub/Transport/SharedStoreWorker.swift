@@ -125,6 +125,13 @@ final class SharedStoreWorker: LogWorker {
     return !arrived.isEmpty
   }
 
+  private func note(_ records: [SharedRecord]) {
+    for record in records {
+      if record.batch.form == .removal { folds.forget(record.batch.model) }
+      folds.note(record.batch.record, of: record.batch.model, at: record.revision)
+    }
+  }
+
   /// Notes what an event says of folding, and what the log is to be told.
   /// - Returns: whether it is an answer to folding alone.
   private func isForFolding(_ event: SharedEvent) -> Bool {
@@ -133,12 +140,9 @@ final class SharedStoreWorker: LogWorker {
       open -= answers.count
       for answer in answers {
         if case .stored(let revision) = answer.result { folds.stored(answer.record, of: answer.model, at: revision) }
+        note(answer.later)
       }
-    case .followed(let records, _):
-      for record in records {
-        if record.batch.form == .removal { folds.forget(record.batch.model) }
-        folds.note(record.batch.record, of: record.batch.model, at: record.revision)
-      }
+    case .followed(let records, _): note(records)
     case .loaded(let head, let result):
       loading.remove(head.model)
       if case .success(let stored?) = result {

@@ -104,6 +104,8 @@ package struct Session: Sendable {
   }
   /// Which connection of this run the present one is.
   package var opening: Opening { connection.numbers.opening }
+  /// Its number at the hub, another one for each connection; 0: it has opened none.
+  package var number: SessionID { connection.sessionID }
   /// The start number of the hub that welcomed this session; 0: none has.
   package var startNumber: StartNumber { connection.start }
   /// What was received, sent and dropped since the session was made.

@@ -50,6 +50,15 @@ package struct ProposalCursor {
     guard walk.position == frame.count else { throw Self.fault(reader, remaining) }
   }
 
+  /// Takes one proposal of a body that was checked before, at its offset in the frame.
+  package init(at offset: Int, ofChecked frame: UnsafeRawBufferPointer) {
+    self.frame = frame
+    (position, begin, remaining) = (offset, offset, 1)
+  }
+
+  /// Where this proposal begins in the frame.
+  package var offset: Int { begin }
+
   /// The length of this proposal in the frame, in bytes.
   package var byteCount: Int { position - begin }
   /// The metadata of this proposal.

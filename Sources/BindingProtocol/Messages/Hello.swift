@@ -35,12 +35,7 @@ package struct Hello: WireContent, Hashable {
     lowest = try reader.u8("lowest")
     highest = try reader.u8("highest")
     if lowest > highest { throw reader.error("highest", "is \(highest), below lowest, \(lowest)") }
-    let tag = try reader.tag("tag")
-    if tag == .none { throw reader.error("tag", "is all zeros, which is reserved") }
-    let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
-    let name = try reader.text8("name")
-    do { try Names.checkPeer(name) } catch { throw reader.relabelled(error, "name") }
-    identity = Identity(tag: tag, secret: secret, name: name)
+    identity = try reader.identity()
     isResuming = try reader.bits("flags", known: 1) == 1
     leaseMilliseconds = try reader.u32("leaseMs")
     encoding = try reader.text8("encoding")
@@ -54,10 +49,7 @@ package struct Hello: WireContent, Hashable {
   package func write(to writer: inout WireWriter) {
     writer.u8(lowest)
     writer.u8(highest)
-    writer.u64(identity.tag.rawValue)
-    writer.u64(identity.secret.high)
-    writer.u64(identity.secret.low)
-    writer.text8(identity.name)
+    writer.identity(identity)
     writer.flag(isResuming)
     writer.u32(leaseMilliseconds)
     writer.text8(encoding)

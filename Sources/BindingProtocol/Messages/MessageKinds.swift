@@ -23,6 +23,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case verify = 0x10
   case history = 0x11
   case drain = 0x12
+  case forward = 0x13
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -42,6 +43,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .approval: "approval"
     case .history: "history"
     case .drain: "drain"
+    case .forward: "forward"
     }
   }
 }
@@ -161,6 +163,16 @@ extension WireReader {
   /// The tag of an identity.
   package mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
 
+  /// An identity as it is claimed: its tag may not match its secret.
+  mutating func identity() throws(WireError) -> Identity {
+    let tag = try tag("tag")
+    if tag == .none { throw error("tag", "is all zeros, which is reserved") }
+    let secret = Secret(high: try u64("secret"), low: try u64("secret"))
+    let name = try text8("name")
+    do { try Names.checkPeer(name) } catch { throw relabelled(error, "name") }
+    return Identity(tag: tag, secret: secret, name: name)
+  }
+
   /// A `writer`.
   package mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
     let tag = try tag(place)
@@ -184,6 +196,14 @@ extension WireWriter {
   /// Appends elements, without their count.
   package mutating func elements<Element: WireContent>(_ elements: [Element]) {
     for element in elements { element.write(to: &self) }
+  }
+
+  /// Appends an identity with its secret.
+  mutating func identity(_ identity: Identity) {
+    u64(identity.tag.rawValue)
+    u64(identity.secret.high)
+    u64(identity.secret.low)
+    text8(identity.name)
   }
 
   /// Appends a `writer`.

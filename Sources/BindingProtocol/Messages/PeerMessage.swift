@@ -57,6 +57,7 @@ package enum PeerMessage: Sendable, Hashable {
   case verify(Verify)
   case drain(DrainRequest)
   case history(HistoryRequest)
+  case forward(Forward)
 
   /// The kind of the message.
   package var kind: PeerMessageKind {
@@ -76,6 +77,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .verify: .verify
     case .drain: .drain
     case .history: .history
+    case .forward: .forward
     }
   }
 
@@ -115,6 +117,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .verify: self = .verify(try Verify(from: &reader))
     case .drain: self = .drain(try DrainRequest(from: &reader))
     case .history: self = .history(try HistoryRequest(from: &reader))
+    case .forward: self = .forward(try Forward(from: &reader))
     }
     try reader.end()
   }
@@ -142,6 +145,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .verify(let verify): verify.write(to: &writer)
     case .drain(let request): request.write(to: &writer)
     case .history(let request): request.write(to: &writer)
+    case .forward(let forward): forward.write(to: &writer)
     case .askHeads, .status: break
     }
   }

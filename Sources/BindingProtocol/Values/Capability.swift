@@ -58,6 +58,8 @@ package enum Capability {
   /// A hub, in its hello to another hub of the same log: of an ephemeral model it is served what that hub's own peers
   /// have in it (§17.2).
   package static let sibling = "sibling"
+  /// In a welcome alone: the hub decides what other hubs of the same log pass on to it: the kind `forward` (§17.3).
+  package static let forward = "forward"
 
   /// An edge, in its hello upstream and in its welcome: by these an edge notices that it would follow itself.
   package static func edge(_ number: UInt64) -> String { "edge:" + String(number, radix: 16) }
@@ -69,7 +71,7 @@ package enum Capability {
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-f1aaadf8"
+  package static let draft = "draft-cf2bbf1b"
 
   /// All capabilities of this version.
   package static let all = [

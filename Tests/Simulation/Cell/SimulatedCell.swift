@@ -19,6 +19,8 @@ final class SimulatedCell: SimulationPart {
   @exclusivity(unchecked) private var orphans: [(handle: SharedMemoryStore, hub: SimulatedHub)] = []
   /// Counts the starts of all hubs.
   @exclusivity(unchecked) private var starts = 0
+  /// Counts the connections from hub to hub.
+  @exclusivity(unchecked) private var linkCount: UInt64 = 0
   @exclusivity(unchecked) private var observed: SharedRevision
   /// Seeds the faults of each handle.
   @exclusivity(unchecked) private var faultChance: Chance
@@ -48,6 +50,15 @@ final class SimulatedCell: SimulationPart {
     starts += 1
     return starts
   }
+
+  /// The number of a connection from one hub to another.
+  func nextLink() -> ConnectionID {
+    linkCount += 1
+    return SimulatedLinks.connections.lowerBound + linkCount
+  }
+
+  /// Seeds what a hub that starts draws by itself.
+  func nextSeed() -> UInt64 { faultChance.next() }
 
   /// A handle for a hub that starts, and where its events arrive.
   func open() -> (handle: SharedMemoryStore, inbox: Inbox) {
@@ -153,6 +164,14 @@ package struct CellProfile: Sendable {
   package var compactions = 0
   /// Per thousand steps: a hub sends its peers to the others, and ends.
   var drains = 0
+  /// Whether hubs have links to each other, and pass proposals on.
+  var hasLinks = false
+  /// Lost batches after which they do.
+  var lossesBeforeHome = 3
+  /// Per thousand messages of a link: it and those after it are late.
+  var linkDelays = 0
+  /// Per thousand turns of a link: it is lost.
+  var linkLosses = 0
   /// Milliseconds between two steps of a handle.
   package var pace: UInt64 = 1
   /// Milliseconds by which each hub's wall clock is ahead of the hub's before it.
@@ -174,6 +193,10 @@ package struct CellProfile: Sendable {
     if chance.perMille(400) { drains = [2, 10][chance.below(2)] }
     if chance.perMille(700) { unused = [0, 100, 2_000][chance.below(3)] }
     if chance.perMille(300) { clockStep = [700, 86_400_000][chance.below(2)] }
+    hasLinks = chance.perMille(700)
+    lossesBeforeHome = 1 + chance.below(2)
+    if chance.perMille(500) { linkDelays = [10, 100][chance.below(2)] }
+    if chance.perMille(400) { linkLosses = 2 }
   }
 }
 

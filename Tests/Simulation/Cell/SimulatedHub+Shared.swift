@@ -12,6 +12,8 @@ struct WayToLog {
   var index = 0
   /// Counts its appends.
   var appends: UInt64 = 0
+  /// Its links to the other hubs; nil: it has none, and passes nothing on.
+  var links: SimulatedLinks?
   /// When the hub was found drained; nil: it is not.
   var drainedAt: UInt64?
 }
@@ -25,7 +27,41 @@ extension SimulatedHub {
   /// The process ends.
   func endWay() {
     if let handle { cell?.abandon(handle, of: self) }
-    (way.handle, way.arrived, way.drainedAt) = (nil, nil, nil)
+    way.links?.lose()
+    (way.handle, way.arrived, way.links, way.drainedAt) = (nil, nil, nil, nil)
+  }
+
+  /// A process begins.
+  func enter(_ cell: SimulatedCell, _ machine: inout HubMachine) {
+    (way.handle, way.arrived) = cell.open()
+    agenda.add(.hub(index, .stepLog(run: run)), at: now + 1)
+    guard profile.cell.hasLinks else { return }
+    let links = SimulatedLinks(of: self, in: cell, seed: cell.nextSeed())
+    way.links = links
+    machine.follow(siblings: links.count)
+    agenda.add(.hub(index, .turnLinks(run: run)), at: now + 2)
+  }
+
+  func turnLinks(_ run: Int) throws(Violation) {
+    guard self.run == run, isThere, let links = way.links else { return }
+    let due = isPaused ? now + 50 : try links.turn()
+    agenda.add(.hub(index, .turnLinks(run: run)), at: due)
+  }
+
+  /// A message of another hub arrives.
+  func receive(_ frame: [UInt8], ofLink connection: ConnectionID, _ run: Int) throws(Violation) {
+    guard self.run == run, isThere else { return }
+    record("a hub → \(self)  \(FrameText.text(ofPeerFrame: frame))")
+    if case (_, .forward(let forward))? = try? PeerMessage.decode(frame) { try invariants.observe(.forwarded(forward)) }
+    frame.withUnsafeBytes { machine?.receive($0, on: connection, time: time, into: &output) }
+    try settle()
+  }
+
+  /// Sends something to the hubs that have links to this one.
+  func sendToLinks(_ frame: [UInt8], over connection: ConnectionID?, topic: Topic?) {
+    for other in cell?.hubs ?? [] where other !== self {
+      other.way.links?.receive(frame, from: self, over: connection, topic: topic)
+    }
   }
 
   func stepLog(_ run: Int) throws(Violation) {
@@ -83,7 +119,8 @@ extension SimulatedHub {
       try invariants.observe(.decided(batches))
       way.appends += 1
       let revisions = batches.map { batch in read { $0.revision(of: batch.model) } ?? 0 }
-      record("\(self) → log  \(batches.map { "\($0.model) record \($0.record)" }) after \(revisions)")
+      let texts = batches.map { "\($0.model) record \($0.record) \($0.previous)…\($0.version)" }
+      record("\(self) → log  \(texts) after \(revisions)")
       handle.append(way.appends, zip(batches, revisions).map { SharedBatch($0, after: $1) })
     }
     for model in output.reload { handle.load(model) }

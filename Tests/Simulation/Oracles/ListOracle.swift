@@ -32,6 +32,7 @@ final class ListOracle: Invariant, SimulationPart {
   func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .received(let frame, let peer) where frame.first == PeerMessageKind.propose.rawValue: note(frame, of: peer)
+    case .forwarded(let forward): note(forward)
     case .stored(let batch, _): try check(batch)
     default: break
     }
@@ -42,22 +43,31 @@ final class ListOracle: Invariant, SimulationPart {
   private func note(_ frame: [UInt8], of peer: SimulatedPeer) {
     guard case (_, .propose(let proposals))? = try? PeerMessage.decode(frame) else { return }
     for proposal in proposals {
-      guard let model = peer.hub.model(of: proposal.topic) else { continue }
-      let operations = proposal.operations.compactMap { operation -> Operation? in
-        let field: String
-        switch operation.field {
-        case .name(let name): field = name
-        case .id(let id):
-          guard Int(id) < log.names[model].count else { return nil }
-          field = SimulatedField.names[log.names[model][Int(id)]]
-        }
-        let operand = operation.value.flatMap { try? $0.json }
-        if operation.verb == .delete, field == head { return Operation(verb: .delete, id: nil, operand: nil) }
-        guard field.hasPrefix("\(head)@") else { return nil }
-        return Operation(verb: operation.verb, id: String(field.dropFirst(head.utf8.count + 1)), operand: operand)
-      }
-      if !operations.isEmpty { asked[Key(model: model, tag: peer.tag, number: proposal.number)] = operations }
+      if let model = peer.hub.model(of: proposal.topic) { note(proposal, of: peer.tag, model) }
     }
+  }
+
+  /// A hub passes proposals on. Its numbers of fields may be older than those of the log: it writes names instead.
+  private func note(_ forward: Forward) {
+    guard let model = modelNames.firstIndex(of: forward.head.model) else { return }
+    for proposal in forward.proposals { note(proposal, of: forward.head.identity.tag, model) }
+  }
+
+  private func note(_ proposal: NumberedProposal, of tag: Tag, _ model: Int) {
+    let operations = proposal.operations.compactMap { operation -> Operation? in
+      let field: String
+      switch operation.field {
+      case .name(let name): field = name
+      case .id(let id):
+        guard Int(id) < log.names[model].count else { return nil }
+        field = SimulatedField.names[log.names[model][Int(id)]]
+      }
+      let operand = operation.value.flatMap { try? $0.json }
+      if operation.verb == .delete, field == head { return Operation(verb: .delete, id: nil, operand: nil) }
+      guard field.hasPrefix("\(head)@") else { return nil }
+      return Operation(verb: operation.verb, id: String(field.dropFirst(head.utf8.count + 1)), operand: operand)
+    }
+    if !operations.isEmpty { asked[Key(model: model, tag: tag, number: proposal.number)] = operations }
   }
 
   // MARK: What is stored

@@ -19,9 +19,16 @@ package final class SharedStoreClient: Sendable {
     store.begin { [weak self] event in
       guard let self else { return }
       inEvent.withLock { $0 += 1 }
-      events.withLock { $0.append(event) }
+      events.withLock { $0 += [event] + SharedStoreClient.followed(with: event) }
       inEvent.withLock { $0 -= 1 }
     }
+  }
+
+  /// Records that come with an answer are followed like others.
+  private static func followed(with event: SharedEvent) -> [SharedEvent] {
+    guard case .appended(_, let answers) = event else { return [] }
+    let records = answers.flatMap(\.later)
+    return records.isEmpty ? [] : [.followed(records, records.map(\.revision).max() ?? 0)]
   }
 
   /// All events so far.

@@ -119,8 +119,9 @@ extension HubMachine {
     for run in runs { edge?.requests.append(.propose(session, model: run.model, run.proposals)) }
   }
 
-  /// Why this edge's own rights forbid a proposal; nil: they do not. The upstream hub's are checked there.
-  private func refusal(
+  /// Why this hub's own rights forbid a proposal that is passed on; nil: they do not. An upstream hub's are checked
+  /// there.
+  func refusal(
     of proposal: ProposalCursor, _ session: SessionID, _ connection: ConnectionID, _ index: Int
   ) -> Refusal? {
     let model = hub.models[index]

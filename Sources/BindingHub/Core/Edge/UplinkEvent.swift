@@ -40,8 +40,11 @@ package struct UpstreamHub: Sendable, Hashable {
   package var durability: Durability
   package var limits: Limits
   package var capabilities: [String]
+  /// The number of its start.
+  package var start: StartNumber
 
-  package init(_ welcome: Welcome, epoch: Epoch) {
+  package init(_ welcome: Welcome, epoch: Epoch, start: StartNumber) {
+    self.start = start
     name = welcome.hub
     logID = welcome.logID
     self.epoch = epoch

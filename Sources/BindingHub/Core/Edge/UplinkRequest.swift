@@ -14,6 +14,8 @@ package enum UplinkRequest: Sendable, Hashable {
   case join(SessionID, EdgeJoin)
   /// Pass proposals for one model on, in order.
   case propose(SessionID, model: String, [PassedProposal])
+  /// Pass proposals on to the home of a model, in order.
+  case forward(ForwardedProposals)
   /// A peer has received all outcomes up to some numbers.
   case alive(SessionID, [EdgeProgress])
   /// A session has left a model.

@@ -59,6 +59,9 @@ final class ModelLog {
   /// Whether no decision is possible now: a batch is being stored, or the owner is being asked.
   var isBusy: Bool { batch.isAppending || approval.pending != nil }
 
+  /// Whether proposals that arrive now are decided later, or at the model's home.
+  var decidesLater: Bool { isBusy || batch.shared.home.link != nil }
+
   /// Whether every decision is stored and no recovery is under way.
   var isSettled: Bool { recovery.underWay == nil && !batch.hasDecisions && !batch.isAppending }
 

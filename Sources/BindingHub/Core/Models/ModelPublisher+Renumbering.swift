@@ -44,7 +44,7 @@ extension ModelPublisher {
     hub.models.changeTopic(of: index)
     // A peer must not offer fields whose deletion is forgotten.
     model.recovery.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
-    for waiting in model.batch.waiting {
+    for waiting in model.batch.waiting + model.batch.shared.home.end(at: hub.lastTick) {
       hub.sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     }
     model.batch.waiting.removeAll()

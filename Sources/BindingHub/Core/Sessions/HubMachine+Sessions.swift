@@ -52,7 +52,8 @@ extension HubMachine {
         capabilities: SessionCapabilities(hello.capabilities), usage: usage))
     if let represented { hub.access.represent(represented, in: id, through: connection) }
     if let subscriber { hub.sessions.identify(subscriber, as: usage) }
-    hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].begin(id, hello.opening, at: time.monotonic)
+    hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].begin(
+      id, hello, keepsSecret: !siblings.isEmpty, at: time.monotonic)
     hub.forgetIdentitiesPastLimit()
     if edge != nil { edge?.sessions[id] = EdgeSession(hello: hello, isWriter: upstreamKnew != nil) }
     let durability = edge?.upstream?.durability ?? hub.durability
@@ -65,7 +66,7 @@ extension HubMachine {
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
       capabilities: capabilities(representing: represented.map { _ in user })
         + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : [])
-        + (durability == .replicated ? [Capability.replicated] : []))
+        + (durability == .replicated ? [Capability.replicated] : []) + (shared == nil ? [] : [Capability.forward]))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
     sendOthers(id, connection, knowsHubs: knowsHubs, &output)
@@ -145,8 +146,7 @@ extension HubMachine {
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { hub.sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
-    hub.sessions.identities[tag]?.session = nil
-    hub.sessions.identities[tag]?.lastSeen = time.monotonic
+    hub.sessions.identities[tag]?.end(at: time.monotonic)
     if releasing {
       hub.sessions.identities[tag]?.presentSince.removeAll()
       for topic in session.joins.keys.sorted() {
@@ -278,22 +278,5 @@ extension HubMachine {
     if let index = hub.models.index(of: topic), !hub.models[index].members.waitingJoins.isEmpty {
       hub.models.touch(index)
     }
-  }
-
-  // MARK: Congestion
-
-  /// A message with a model's commits or head was not sent, because the connection is congested.
-  package mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
-    publisher.congested.leftOut(frame, for: connection, &hub)
-  }
-
-  /// A connection is congested: its catch-ups pause until it is writable.
-  package mutating func becameCongested(_ connection: ConnectionID) {
-    if hasSession(on: connection) { publisher.congested.add(connection) }
-  }
-
-  /// The messages that waited for a connection have left.
-  package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
-    publisher.congested.becameWritable(connection, &hub, &output)
   }
 }

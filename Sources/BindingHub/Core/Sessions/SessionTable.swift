@@ -3,7 +3,7 @@ import BindingProtocol
 /// A session, from hello to end: its identity, its connections and its joins.
 struct SessionRecord {
   let id: SessionID
-  /// The identity that the hello proved; the secret is not kept.
+  /// The identity that the hello proved.
   let identity: Origin
   var connection: ConnectionID
   /// The publish connection that subscribed to this session's topic.
@@ -111,6 +111,8 @@ struct IdentityRecord {
   var session: SessionID?
   /// What the hello of its last session named.
   var opening: Opening?
+  /// What has proven it, kept with the session where its proposals may be passed on to another hub.
+  var secret: Secret?
   var lastSeen: UInt64
   /// Whether it has received a welcome. A welcome may be lost, so only a join proves it; until then the next welcome
   /// again reports the identity as unknown.
@@ -123,9 +125,13 @@ struct IdentityRecord {
   var presentSince: [Topic: UInt64] = [:]
 
   /// A session of it begins.
-  mutating func begin(_ session: SessionID, _ opening: Opening?, at time: UInt64) {
-    (self.session, self.opening, lastSeen) = (session, opening, time)
+  mutating func begin(_ session: SessionID, _ hello: Hello, keepsSecret: Bool, at time: UInt64) {
+    (self.session, opening, lastSeen) = (session, hello.opening, time)
+    secret = keepsSecret ? hello.identity.secret : nil
   }
+
+  /// Its session has ended.
+  mutating func end(at time: UInt64) { (session, secret, lastSeen) = (nil, nil, time) }
 }
 
 /// A publish connection: the session topics and models to which it subscribed.

@@ -130,14 +130,15 @@ extension HubMachine {
   private mutating func take(_ answer: SharedAnswer, _ time: HubTime, _ output: inout HubOutput) {
     guard let index = hub.models.index(named: answer.model),
       let batch = hub.models[index].batch.shared.sent, batch.record == answer.record
-    else { return }
+    else { return follow(answer.later, time, &output) }
     if case .unknown = answer.result {
       // Only the same bytes again tell what became of it: a load may be answered before the batch lands.
       hub.counters.unknownBatches += 1
       output.batches.append(batch)
-      return
+      return follow(answer.later, time, &output)
     }
     settle(answer.result, of: batch, index, time, &output)
+    for record in answer.later { take(record, time, &output) }
     guard let now = hub.models.index(named: answer.model) else { return }
     goOn(now, time, &output)
   }
@@ -163,6 +164,7 @@ extension HubMachine {
     switch result {
     case .moved(let records):
       hub.counters.movedBatches += 1
+      loseRace(now, time)
       for record in records { take(record, time, &output) }
     case .folded:
       hub.counters.movedBatches += 1

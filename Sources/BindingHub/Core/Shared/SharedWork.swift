@@ -11,6 +11,13 @@ struct SharedWork {
   var pace = Pace.together
   /// Whether it is to be loaded once the batch, or the load under way, has its answer.
   private(set) var isLoadDue = false
+  /// Where its proposals are decided.
+  var home = ModelHome()
+  /// Which writers its records have let every hub forget.
+  var forgotten = ForgottenWriters()
+  /// Proposals that another hub has passed on and whose numbers are not their writers' next, in order.
+  private var early: [WaitingProposal] = []
+  private static let mostEarly = 1_024
   /// What the tail has shown while the model is being loaded, in order.
   private var kept: [SharedRecord] = []
   /// Whether the model waits to be let go, unless it is used again.
@@ -26,6 +33,18 @@ struct SharedWork {
     case oneByOne
     /// The next one is refused: it alone had too many bytes.
     case refuseNext
+  }
+
+  /// Keeps a proposal for which it is too early.
+  mutating func keepEarly(_ proposal: WaitingProposal) {
+    if early.count < SharedWork.mostEarly { early.append(proposal) }
+  }
+
+  /// Hands over what was too early.
+  mutating func takeEarly() -> [WaitingProposal] {
+    guard !early.isEmpty else { return [] }
+    defer { early.removeAll() }
+    return early
   }
 
   /// Begins to load, at once, or after the batch or the load under way: what that finds may be older than this call.
@@ -123,6 +142,25 @@ extension HubMachine {
     if model.members.sessions.isEmpty, model.batch.waiting.isEmpty, model.counterpart == nil, record > 0 {
       return remove(index)
     }
+    empty(index, at: record, version, time, &output)
+  }
+
+  /// Where records before this one are neither here nor folded, the model was removed in them, and made again.
+  mutating func missRemoval(of index: Int, before batch: Batch, _ time: HubTime, _ output: inout HubOutput) {
+    let model = hub.models[index]
+    guard batch.record > model.position.record + 1 else { return }
+    if model.position.tail == nil {
+      model.missRecords(to: batch.record - 1)
+    } else {
+      empty(index, at: batch.record - 1, batch.previous, time, &output)
+    }
+  }
+
+  /// Makes a model as it is before its first commit.
+  private mutating func empty(
+    _ index: Int, at record: UInt64, _ version: Version, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    let model = hub.models[index]
     let (hadRecords, tail) = (model.position.hasRecords, model.position.tail)
     let hasMissed = tail != nil && record > model.position.record
     // Whoever removed it had seen that every writer has confirmed its outcomes.
@@ -130,10 +168,10 @@ extension HubMachine {
     model.fields = FieldSlots()
     model.rules = DescriptionRules()
     model.batch.lists.forget()
-    model.members.hasFirstCommit = false
     model.position = LogPosition(LogFloor(epoch: hub.epoch, version: version, record: record))
     model.position.tail = tail
     model.forgetRecent()
+    model.missRecords(to: record)
     expiries.update(index, model, now: time.monotonic)
     if hadRecords {
       publisher.endSessions(in: index, &hub, &output)

@@ -37,6 +37,8 @@ struct SiblingParts {
     fileprivate(set) var isSilent = false
     /// Whether the hub there keeps another log.
     fileprivate(set) var isStranger = false
+    /// The number of its start; nil: it decides nothing that is passed on.
+    fileprivate(set) var homeStart: StartNumber?
   }
 
   private(set) var links: [Link]
@@ -148,9 +150,12 @@ struct SiblingParts {
   // MARK: Links
 
   /// A sibling answers.
-  /// - Parameter isStranger: whether it keeps another log.
+  /// - Parameters:
+  ///   - isStranger: whether it keeps another log.
+  ///   - homeStart: the number of its start; nil: it decides nothing that is passed on.
   /// - Returns: the fields that are to be shown, or no longer, by model.
-  mutating func reached(_ link: Int, isStranger: Bool) -> [String: Set<String>] {
+  mutating func reached(_ link: Int, isStranger: Bool, homeStart: StartNumber? = nil) -> [String: Set<String>] {
+    links[link].homeStart = homeStart
     let isChanged = links[link].isSilent || isStranger
     defer { if isStranger { links[link].parts.removeAll() } }
     (links[link].lostAt, links[link].isSilent, links[link].isStranger) = (nil, false, isStranger)
@@ -175,6 +180,40 @@ struct SiblingParts {
     return gone
   }
 
+  // MARK: Homes
+
+  /// The link to the home of a model; nil: it is this hub.
+  /// - Parameter start: the number of this hub's start. Every hub draws one, so that all that reach each other agree.
+  func home(of model: String, start: StartNumber) -> Int? {
+    var (home, most): (Int?, UInt64) = (nil, SiblingParts.weight(of: model, at: start))
+    for link in links.indices where takesForwards(link) {
+      guard let start = links[link].homeStart else { continue }
+      let weight = SiblingParts.weight(of: model, at: start)
+      if weight > most { (home, most) = (link, weight) }
+    }
+    return home
+  }
+
+  /// Whether proposals can be passed on over a link.
+  func takesForwards(_ link: Int) -> Bool {
+    links[link].isOpen && !links[link].isStranger && links[link].homeStart != nil
+  }
+
+  mutating func forward(_ proposals: [ForwardedProposals], over link: Int) {
+    links[link].requests += proposals.map { .forward($0) }
+  }
+
+  /// Rendezvous hashing (Thaler and Ravishankar, 1998): FNV-1a of the name, mixed with the hub's number by the
+  /// finisher of SplitMix64, because similar names must not have one home.
+  private static func weight(of model: String, at start: StartNumber) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in model.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    hash ^= UInt64(start) &* 0x9E37_79B9_7F4A_7C15
+    hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
+    hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
+    return hash ^ hash >> 31
+  }
+
   private func fields(of link: Int) -> [String: Set<String>] { links[link].parts.mapValues { Set($0.keys) } }
 }
 
@@ -193,9 +232,12 @@ extension HubMachine {
     case .reached(let sibling):
       let isStranger = sibling.logID != hub.logID
       if isStranger { output.notices.append(.otherLog(hub: sibling.name)) }
-      let changed = siblings.reached(link, isStranger: isStranger)
+      let start = sibling.capabilities.contains(Capability.forward) ? sibling.start : nil
+      let changed = siblings.reached(link, isStranger: isStranger, homeStart: start)
       siblings.show(changed, presence, &hub, time)
-    case .cut: siblings.lost(link, now: time.monotonic)
+    case .cut:
+      siblings.lost(link, now: time.monotonic)
+      endHomes(over: link, time, &output)
     case .commits(let commits): siblings.take(commits, of: link, presence, &hub, time)
     case .fields(let fields): siblings.take(fields, of: link, presence, &hub, time)
     case .unreadable(let model, _):

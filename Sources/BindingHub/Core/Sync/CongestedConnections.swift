@@ -34,6 +34,23 @@ struct CongestedConnections {
   }
 }
 
+extension HubMachine {
+  /// A message with a model's commits or head was not sent, because the connection is congested.
+  package mutating func leftOut(_ frame: UnsafeRawBufferPointer, for connection: ConnectionID) {
+    publisher.congested.leftOut(frame, for: connection, &hub)
+  }
+
+  /// A connection is congested: its catch-ups pause until it is writable.
+  package mutating func becameCongested(_ connection: ConnectionID) {
+    if hasSession(on: connection) { publisher.congested.add(connection) }
+  }
+
+  /// The messages that waited for a connection have left.
+  package mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
+    publisher.congested.becameWritable(connection, &hub, &output)
+  }
+}
+
 extension HubHeader {
   /// Whether a frame tells a model's followers of its state, rather than answering one peer.
   static func isModelUpdate(_ frame: UnsafeRawBufferPointer) -> Bool {

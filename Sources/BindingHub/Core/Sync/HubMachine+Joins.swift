@@ -189,7 +189,8 @@ extension HubMachine {
     if join.unacknowledged > 1 || model.writers.index(of: origin.tag) != nil {
       let writer = model.writers.index(for: origin)
       hub.sessions.identities[origin.tag]?.models.insert(index)
-      let decided = join.decided
+      model.writers.with(writer) { $0.claim(join.decided) }
+      let decided = model.writers.with(writer) { $0.claimed }
       guard model.writers.with(writer, { $0.lastDecided < decided }), !model.batch.isAppending,
         !hub.isStoreFull(for: model, time)
       else { return }
@@ -228,7 +229,7 @@ extension HubMachine {
       else { continue }
       let isSubscribed = hub.sessions.isSubscribed(subscriber, to: model.topic)
       // While the store is full, the last decided number may not have been raised yet.
-      if hub.isStoreFull(for: model, time), model.writers.lastStored(of: tag) < join.decided {
+      if hub.isStoreFull(for: model, time), model.writers.lastStored(of: tag) < model.writers.claimed(of: tag) {
         still.append(id)
         continue
       }

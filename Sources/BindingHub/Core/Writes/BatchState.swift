@@ -79,11 +79,26 @@ final class PendingBatch {
   }
 }
 
-/// A proposal that cannot be decided yet: its frame, and its index in the frame.
+/// A proposal that cannot be decided yet: its frame, and where it begins in the frame.
 struct WaitingProposal {
+  /// 0: another hub of the log has passed it on.
   let session: SessionID
   let frame: [UInt8]
-  let index: Int
+  let offset: Int
+  /// Who wrote it, if another hub has passed it on.
+  var forwarded: ForwardedWriter?
+
+  /// Whether another hub of the log has passed it on.
+  var isForwarded: Bool { forwarded != nil }
+
+  /// Reads it.
+  func read<Result>(_ body: (ProposalCursor) -> Result) -> Result? {
+    frame.withUnsafeBytes { bytes in
+      // The whole frame was checked when it arrived.
+      var proposal = ProposalCursor(at: offset, ofChecked: bytes)
+      return (try? proposal.next()) == true ? body(proposal) : nil
+    }
+  }
 }
 
 /// An outcome to send once its decision is stored.

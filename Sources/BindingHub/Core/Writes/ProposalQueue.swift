@@ -19,7 +19,7 @@ struct ProposalQueue {
     }
     guard let (origin, connection, before, seatBefore, usage) = speaker else { return }
     let limit = hub.configuration.limits.maxUnacknowledged
-    var (proposals, index) = (proposals, -1)
+    var (proposals, place) = (proposals, -1)
     let (admitted, pause) = hub.admit(proposals.remaining, bytes: frame.count, usage, time, &output)
     var copy: [UInt8]?
     var unacknowledged = before
@@ -32,7 +32,7 @@ struct ProposalQueue {
       }
     }
     while try proposals.next() {
-      index += 1
+      place += 1
       guard let model = hub.models.index(of: proposals.topic),
         seat?.isValid(in: model, hub.models[model]) == true || hub.models[model].members.sessions.contains(session)
       else {
@@ -40,21 +40,21 @@ struct ProposalQueue {
           .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
         continue
       }
-      if index >= admitted {
+      if place >= admitted {
         hub.retryLater(proposals.topic, proposals.number, .rateLimited, pause: pause, session)
         continue
       }
       hub.models.touch(model)
       let log = hub.models[model]
-      let mustWait = log.isBusy || unacknowledged >= limit
+      let mustWait = log.decidesLater || unacknowledged >= limit
       if mustWait, answerRepeat(proposals, origin, session, log, &hub) { continue }
       if unacknowledged >= limit {
         hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
-      if log.isBusy {
+      if log.decidesLater {
         if log.batch.waiting.count < hub.configuration.maxWaitingProposals {
-          log.batch.waiting.append(.init(session: session, frame: bytes(of: frame, &copy), index: index))
+          log.batch.waiting.append(kept(proposals, session, frame, &copy))
           unacknowledged += 1
         } else {
           hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
@@ -71,27 +71,29 @@ struct ProposalQueue {
         unacknowledged += 1
         if hub.configuration.isShared {
           // Another hub may be first; then it is decided again.
-          log.batch.pending.proposals.append(.init(session: session, frame: bytes(of: frame, &copy), index: index))
+          log.batch.pending.proposals.append(kept(proposals, session, frame, &copy))
         }
       case .approval(let fields):
-        let kept = WaitingProposal(session: session, frame: bytes(of: frame, &copy), index: index)
+        let kept = kept(proposals, session, frame, &copy)
         ask(about: fields, of: kept, by: origin, in: model, &hub, time, &output)
         unacknowledged += 1
       }
     }
   }
 
-  /// A frame as it is kept, copied once for all its proposals.
-  private func bytes(of frame: UnsafeRawBufferPointer, _ copy: inout [UInt8]?) -> [UInt8] {
+  /// A proposal as it is kept, with its frame, which is copied once for all of them.
+  private func kept(
+    _ proposal: ProposalCursor, _ session: SessionID, _ frame: UnsafeRawBufferPointer, _ copy: inout [UInt8]?
+  ) -> WaitingProposal {
     let bytes = copy ?? Array(frame)
     copy = bytes
-    return bytes
+    return WaitingProposal(session: session, frame: bytes, offset: proposal.offset)
   }
 
   /// Answers a repeat from the stored outcome, even while no decision is possible: the peer must not wait for an
   /// owner or a store that others keep busy.
   /// - Returns: whether the proposal was a repeat.
-  private func answerRepeat(
+  func answerRepeat(
     _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: ModelLog, _ hub: inout HubContext
   ) -> Bool {
     guard let answer = sequencer.answerRepeat(proposal, of: origin, in: model, &hub) else { return false }
@@ -117,8 +119,7 @@ struct ProposalQueue {
     _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: ModelLog,
     _ hub: inout HubContext, _ time: HubTime, approval: Sequencer.Approval? = nil
   ) -> Decided {
-    let isAlone = hub.configuration.isShared && model.batch.shared.pace == .oneByOne
-    if model.batch.pending.isOpen && model.batch.pending.commits.isFull || isAlone && model.batch.hasDecisions {
+    if isFull(model.batch, hub) {
       hub.retryLater(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
@@ -152,14 +153,21 @@ struct ProposalQueue {
       let writer = ProposalQueue.mayRefuse(pendingApproval, approval, &hub)
       decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
     }
-    while model.approval.pending == nil, let next = waiting.popFirst() {
+    while model.approval.pending == nil, let next = waiting.first {
+      // Nobody waits to send it again.
+      if next.isForwarded, isFull(model.batch, hub) { break }
+      waiting.removeFirst()
       var denied: Sequencer.Approval?
       if model.batch.shared.pace == .refuseNext {
         model.batch.shared.pace = .together
         denied = .denied(
           Refusal(.proposalTooLarge, "what the proposal changes has more bytes than the store takes at once"))
       }
-      decideWaiting(next, denied, index, &hub, time, &output)
+      if let writer = next.forwarded {
+        decide(next, of: writer, denied, in: index, &hub, time)
+      } else {
+        decideWaiting(next, denied, index, &hub, time, &output)
+      }
     }
     model.batch.waiting = Array(waiting)
   }
@@ -185,17 +193,10 @@ struct ProposalQueue {
     sequencer.limitation = session.flatMap {
       hub.access.limitation(in: $0.id, on: $0.connection, of: hub.models[index].id)
     }
-    let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
-      // The whole frame was parsed when it arrived.
-      var reader = WireReader(bytes)
-      guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
-        return .answered
-      }
-      for _ in 0...proposal.index { _ = try? proposals.next() }
-      return decide(
-        proposals, origin, writer, proposal.session, hub.models[index], &hub, time, approval: approval)
+    let decided = proposal.read { cursor in
+      decide(cursor, origin, writer, proposal.session, hub.models[index], &hub, time, approval: approval)
     }
-    switch decided {
+    switch decided ?? .answered {
     case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     case .waits:
       if hub.configuration.isShared { hub.models[index].batch.pending.proposals.append(proposal) }

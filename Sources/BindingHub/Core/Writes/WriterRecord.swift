@@ -8,6 +8,9 @@ struct WriterRecord {
   /// The highest decided number, and the highest stored one.
   var lastDecided: ProposalNumber = 0
   var lastStored: ProposalNumber = 0
+  /// The highest number that a join of the identity has named as decided. While the store is busy or full it is beyond
+  /// the other two; a later process of the identity, which need not know of it, is answered with it too.
+  private(set) var claimed: ProposalNumber = 0
   /// The hub's wall time of its last commit; in a compacted log, the store's time of its last stored decision. 0:
   /// none.
   var decidedAt: UInt64 = 0
@@ -35,6 +38,9 @@ struct WriterRecord {
   }
 
   init(origin: Origin) { self.origin = origin }
+
+  /// A join names this number as decided.
+  mutating func claim(_ number: ProposalNumber) { claimed = max(claimed, number) }
 
   /// Whether every decision is stored, and the peer has confirmed every outcome.
   var isConfirmed: Bool { unconfirmedCount == 0 && lastDecided == lastStored }

@@ -38,6 +38,8 @@ struct WriterTable {
     indices[tag].map { records[$0].lastStored } ?? 0
   }
 
+  func claimed(of tag: Tag) -> ProposalNumber { indices[tag].map { records[$0].claimed } ?? 0 }
+
   /// Undoes what was decided of these writers' proposals and is not stored.
   mutating func undo(_ writers: [Int]) {
     for writer in writers { records[writer].lastDecided = records[writer].lastStored }

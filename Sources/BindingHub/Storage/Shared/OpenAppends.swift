@@ -86,8 +86,8 @@ package struct OpenAppends {
   private mutating func end(_ append: Open, _ result: SharedAppended, into output: inout Output) {
     let batch = append.batch.batch
     open[batch.model] = nil
-    output.answers.append((append.number, SharedAnswer(batch.model, batch.record, result)))
-    output.records += append.waiting
+    let answer = SharedAnswer(batch.model, batch.record, result, later: append.waiting)
+    output.answers.append((append.number, answer))
   }
 
   private static func result(of batch: Batch, _ records: [SharedRecord], _ head: SharedHead) -> SharedAppended {

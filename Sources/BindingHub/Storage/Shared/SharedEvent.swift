@@ -34,7 +34,7 @@ package enum SharedEvent: Sendable {
   /// of revision; the tail is complete up to the position then.
   ///
   /// A record of a model with an append under way is never delivered before that append's answer if it stands at the
-  /// append's place or after it: where the tail is faster than the answer, it makes the answer.
+  /// append's place or after it: where the tail is faster than the answer, it makes the answer, or comes with it.
   ///
   /// A record may come again, and one may be missing: the latter shows as a gap before the model's next record, or
   /// within 4 s as `changed`.
@@ -74,12 +74,16 @@ package struct SharedAnswer: Sendable {
   package var record: UInt64
   /// What became of it.
   package var result: SharedAppended
+  /// What the tail has shown meanwhile of the records after the batch's place, in their order. They are not `followed`:
+  /// who waits for what was stored by now must not be answered between the two.
+  package var later: [SharedRecord]
 
   /// The answer to the batch of this model and record.
-  package init(_ model: String, _ record: UInt64, _ result: SharedAppended) {
+  package init(_ model: String, _ record: UInt64, _ result: SharedAppended, later: [SharedRecord] = []) {
     self.model = model
     self.record = record
     self.result = result
+    self.later = later
   }
 }
 

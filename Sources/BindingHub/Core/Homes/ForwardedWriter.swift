@@ -1,0 +1,98 @@
+import BindingProtocol
+
+/// The writer of proposals that another hub of the log has passed on. A class, because each of them refers to it.
+final class ForwardedWriter: Sendable {
+  let origin: Origin
+  /// The last record of the model that the other hub had.
+  let record: UInt64
+
+  init(_ origin: Origin, after record: UInt64) { (self.origin, self.record) = (origin, record) }
+}
+
+/// What other hubs of the log pass on to this one, as the home of a model.
+extension HubMachine {
+  /// Receives proposals that a sibling passes on. It finds in the log what becomes of them, so it is answered nothing;
+  /// what is dropped here it decides itself.
+  mutating func receiveForward(
+    _ reader: inout WireReader, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ connection: ConnectionID,
+    _ time: HubTime, _ output: inout HubOutput
+  ) throws(WireError) {
+    let head = try ForwardHead(from: &reader)
+    var proposals = try ProposalCursor(reader)
+    guard mayForward(session, connection) else {
+      let text = "\(head.model): only another hub of the same log may pass proposals on"
+      return hub.deny(text, session, connection, &output)
+    }
+    guard head.identity.isProven else {
+      hub.counters.wrongSecrets += 1
+      let text = "\(head.model): the tag of a writer does not match its secret"
+      return hub.error(.notYours, text, session, connection, isFatal: false, &output)
+    }
+    let count = proposals.remaining
+    let (admitted, _) = hub.admit(count, bytes: frame.count, hub.sessions[session]?.usage, time, &output)
+    guard others.drain == nil, admitted >= count, let index = modelForForward(head.model, &output) else { return }
+    let model = hub.models[index]
+    let user = hub.access.principal(of: connection) == nil ? nil : head.user
+    let origin = Origin(tag: head.identity.tag, name: head.identity.name, user: user)
+    let writer = ForwardedWriter(origin, after: head.record)
+    let copy = Array(frame)
+    while try proposals.next(), model.batch.waiting.count < hub.configuration.maxWaitingProposals {
+      hub.counters.forwarded += 1
+      model.batch.waiting.append(.init(session: 0, frame: copy, offset: proposals.offset, forwarded: writer))
+    }
+    goOn(index, time, &output)
+  }
+
+  /// Whether what a session passes on is believed: where the hub has keys, it is that of a hub with the same key.
+  /// Elsewhere everybody may write everything, and the secrets prove the writers.
+  private func mayForward(_ session: SessionID, _ connection: ConnectionID) -> Bool {
+    guard shared != nil, connection < HubMachine.firstInProcessConnection,
+      hub.sessions[session]?.capabilities.isSibling == true
+    else { return false }
+    return hub.access.principal(of: connection).map { $0 == .sibling } ?? (hub.access.policy == nil)
+  }
+
+  /// The model for which something is passed on; nil: there is no room for it here.
+  private mutating func modelForForward(_ id: String, _ output: inout HubOutput) -> Int? {
+    if let index = hub.models.index(named: id) { return index }
+    guard hub.models.namedCount < hub.configuration.limits.maxModels, hub.models.hasTopics else { return nil }
+    let index = hub.models.make(id, from: .none)
+    loadNew(index, &output)
+    return index
+  }
+}
+
+/// Decides what another hub has passed on.
+extension ProposalQueue {
+  /// Decides a proposal that another hub of the log has passed on. Nobody here is told what becomes of it.
+  mutating func decide(
+    _ proposal: WaitingProposal, of writer: ForwardedWriter, _ approval: Sequencer.Approval?, in index: Int,
+    _ hub: inout HubContext, _ time: HubTime
+  ) {
+    let (model, tag) = (hub.models[index], writer.origin.tag)
+    let isKept = proposal.read { cursor -> Bool in
+      let last = model.writers.index(of: tag).map { index in model.writers.with(index) { $0.lastDecided } } ?? 0
+      if last == 0, model.batch.shared.forgotten.mayHaveForgotten(tag, after: writer.record) { return false }
+      guard cursor.number > last else { return false }
+      // This hub has not seen yet what the other one has, or something was lost on the way.
+      guard cursor.number == last + 1 else {
+        model.batch.shared.keepEarly(proposal)
+        return false
+      }
+      sequencer.limitation = nil
+      let place = hub.writer(writer.origin, in: index)
+      let isOld = !model.writers.seenNumbers.isEmpty && cursor.isEarlier
+      let decided = sequencer.decide(
+        cursor, of: writer.origin, writer: place, session: 0, in: model, time: time, approval: approval ?? .given,
+        mayBeOld: isOld, &hub)
+      if case .nothing = decided { return true } else { return false }
+    }
+    if isKept == true { model.batch.pending.proposals.append(proposal) }
+  }
+
+  /// Whether the pending batch takes no more decisions.
+  func isFull(_ batch: BatchState, _ hub: HubContext) -> Bool {
+    if batch.pending.isOpen, batch.pending.commits.isFull { return true }
+    return hub.configuration.isShared && batch.shared.pace == .oneByOne && batch.hasDecisions
+  }
+}

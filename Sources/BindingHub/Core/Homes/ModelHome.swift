@@ -1,0 +1,91 @@
+import BindingProtocol
+
+/// Where the proposals of a model are decided that arrive here: at this hub, or at the model's home among the hubs of
+/// the log.
+///
+/// Hubs that write to one model at once keep losing against each other: of their appends one is first, the others are
+/// decided again. Once that happens to a model here, its proposals are passed on to one hub, the same for all, which
+/// decides them in one batch. The home is only a hint. What was decided shows in the log, and what the home leaves
+/// undecided for a moment is decided here: the log gives each number once.
+struct ModelHome {
+  /// A proposal without an outcome that was passed on.
+  struct PassedOn {
+    let proposal: WaitingProposal
+    let tag: Tag
+    let number: ProposalNumber
+    /// Why this hub does not let it be applied: it was passed on as void.
+    let refusal: Refusal?
+  }
+
+  /// Which link leads to the home; nil: this hub decides.
+  private(set) var link: Int?
+  /// What was passed on, in order.
+  private(set) var passed: [PassedOn] = []
+  /// When the home counts as silent, on the monotonic clock.
+  private(set) var answerBy = UInt64.max
+  /// From then on no more is passed on, to see whether it is still needed.
+  private var endsAt: UInt64 = 0
+  /// Until then this hub decides, because the home was silent.
+  private var aloneUntil: UInt64 = 0
+  private var losses = 0
+  private var firstLossAt: UInt64 = 0
+
+  /// The home has so long to decide something of what it was passed.
+  static let answerMilliseconds: UInt64 = 300
+  /// So long a silent home is passed nothing.
+  static let aloneMilliseconds: UInt64 = 5_000
+  /// So long proposals are passed on.
+  static let termMilliseconds: UInt64 = 10_000
+  /// Batches that lose within this time are counted together.
+  static let lossMilliseconds: UInt64 = 1_000
+
+  /// A batch of this hub was not the first.
+  /// - Parameter most: after so many within a second the home decides.
+  /// - Returns: whether the model needs a home.
+  mutating func lose(at now: UInt64, most: Int) -> Bool {
+    if now >= firstLossAt + ModelHome.lossMilliseconds { (losses, firstLossAt) = (0, now) }
+    losses += 1
+    return losses >= most && link == nil && now >= aloneUntil
+  }
+
+  /// The home decides from now on.
+  mutating func move(to link: Int, at now: UInt64) {
+    (self.link, losses) = (link, 0)
+    endsAt = now + ModelHome.termMilliseconds
+  }
+
+  /// Whether nothing more is passed on.
+  func isOver(at now: UInt64) -> Bool { now >= endsAt }
+
+  mutating func pass(_ proposals: [PassedOn], at now: UInt64) {
+    if passed.isEmpty { answerBy = now + ModelHome.answerMilliseconds }
+    passed += proposals
+  }
+
+  /// - Parameter stored: the last stored number of a writer.
+  /// - Returns: what is decided of that which was passed on.
+  mutating func takeDecided(at now: UInt64, _ stored: (Tag) -> ProposalNumber) -> [PassedOn] {
+    guard !passed.isEmpty else { return [] }
+    var decided: [PassedOn] = []
+    passed.removeAll { proposal in
+      guard proposal.number <= stored(proposal.tag) else { return false }
+      decided.append(proposal)
+      return true
+    }
+    if passed.isEmpty {
+      answerBy = .max
+    } else if !decided.isEmpty {
+      answerBy = now + ModelHome.answerMilliseconds
+    }
+    return decided
+  }
+
+  /// This hub decides again.
+  /// - Parameter alone: for how long at least, milliseconds.
+  /// - Returns: what was passed on and has no outcome.
+  mutating func end(at now: UInt64, alone: UInt64 = 0) -> [WaitingProposal] {
+    defer { passed.removeAll() }
+    (link, answerBy, aloneUntil) = (nil, .max, now + alone)
+    return passed.map(\.proposal)
+  }
+}
