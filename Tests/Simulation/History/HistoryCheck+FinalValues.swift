@@ -23,7 +23,7 @@ extension HistoryCheck {
   /// A field that is only set: its last value is no older than any acknowledged one.
   private mutating func checkRegister(_ field: String, _ model: String, _ list: [Int], _ last: Epoch) {
     let entry = log.tracks[.init(model: model, epoch: last)]?.commits.last { $0.content.changes[field] != nil }
-    let stands = entry.flatMap { log.origin(of: $0, in: field) }
+    let stands = entry.flatMap { origin(of: $0, in: field) }
     for index in list where writes[index].isAcknowledged {
       guard let commit = writes[index].commit else { continue }
       if commit.epoch == last, stands == nil { continue }
@@ -85,13 +85,26 @@ extension HistoryCheck {
   private mutating func lose(_ index: Int, _ text: String, mergesOn: Bool = false) {
     let write = writes[index]
     guard let commit = write.commit else { return }
-    let later = log.epochs.filter { $0.epoch > commit.epoch }.map(\.epoch)
     let isMemory = log.epochs.contains { $0.epoch > commit.epoch && $0.isMemory }
-    if isMemory, mergesOn || !isHeld(commit, by: later) {
+    if isMemory, mergesOn || !isHeld(commit, by: laterEpochs(than: commit)) {
       figures.lostWithHub += 1
       return
     }
     find(.lost, write.outcomeIn ?? write.location, "\(text) than the acknowledged write at \(write.location)")
+  }
+
+  /// The commit that first made the value of a field's last commit. What was lost with a hub that keeps nothing, and
+  /// was carried out again because its peer had heard nothing of it, was first made then.
+  private func origin(of entry: HubLog.Entry, in field: String) -> CommitName? {
+    guard let first = log.origin(of: entry, in: field) else { return nil }
+    let commit = entry.content
+    let isRepeat = commit.number > 0 && first.epoch != commit.epoch
+    guard isRepeat, !isHeld(first, by: laterEpochs(than: first)) else { return first }
+    return .init(model: commit.model, epoch: commit.epoch, version: commit.version)
+  }
+
+  private func laterEpochs(than commit: CommitName) -> [Epoch] {
+    log.epochs.map(\.epoch).filter { $0 > commit.epoch }
   }
 
   /// Whether a peer had shown a version before its epoch ended, survived to the end and saw every later epoch.
