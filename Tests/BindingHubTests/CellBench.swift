@@ -44,24 +44,37 @@ struct CellBench {
     var machine = HubMachine(
       configuration: configuration, birth: birth, time: HubTime(monotonic: now, wall: 500_000), epochSeed: 11)
     if !siblings.isEmpty { machine.follow(siblings: siblings.count) }
-    for (link, sibling) in siblings.enumerated() {
-      let welcome = Welcome(
-        session: 1, logID: 3, epoch: HubBench.epoch, durability: .disk, heartbeatMilliseconds: 1_000,
-        leaseMilliseconds: 10_000, now: 0, hub: "hub", endpoints: [], capabilities: [Capability.forward])
-      var output = HubOutput()
-      machine.handle(
-        .reached(UpstreamHub(welcome, epoch: HubBench.epoch, start: sibling)), ofSibling: link,
-        time: HubTime(monotonic: now, wall: 500_000), into: &output)
-    }
     let (handle, inbox) = (SharedMemoryStore(log), Inbox())
     handle.begin { inbox.events.append($0) }
     members.append(Member(machine: machine, handle: handle, inbox: inbox))
     clocks.append(0)
+    for (link, sibling) in siblings.enumerated() {
+      reach(
+        from: members.count - 1, over: link, start: sibling, capabilities: [Capability.forward, Capability.owners])
+    }
+  }
+
+  /// A hub reaches another one over a link.
+  mutating func reach(from hub: Int, over link: Int = 0, start: StartNumber, capabilities: [String]) {
+    let welcome = Welcome(
+      session: 1, logID: 3, epoch: HubBench.epoch, durability: .disk, heartbeatMilliseconds: 1_000,
+      leaseMilliseconds: 10_000, now: 0, hub: "hub", endpoints: [], capabilities: capabilities)
+    act(hub) { machine, time, output in
+      machine.handle(
+        .reached(UpstreamHub(welcome, epoch: HubBench.epoch, start: start)), ofSibling: link, time: time,
+        into: &output)
+    }
   }
 
   func counters(_ hub: Int) -> HubCounters { members[hub].machine.counters }
 
   func handle(_ hub: Int) -> SharedMemoryStore { members[hub].handle }
+
+  /// The owner of a model as a hub has read it in the log.
+  func recordedOwner(_ hub: Int, _ model: String = "lamp") -> RecordedOwner? {
+    let models = members[hub].machine.hub.models
+    return models.index(named: model).flatMap { models[$0].approval.recorded }
+  }
 
   func head(_ hub: Int, _ model: String = "lamp") -> (version: Version, digest: UInt64)? {
     members[hub].machine.head(of: model)
@@ -93,8 +106,13 @@ struct CellBench {
     step()
   }
 
-  /// Delivers what a hub passes on.
-  mutating func forward(from: Int, to: Int, as sibling: Speaker) {
+  /// What a hub wants to pass on is lost.
+  mutating func loseRequests(of hub: Int) { _ = members[hub].machine.takeRequests(ofSibling: 0) }
+
+  /// Delivers what a hub passes on; what the other one sends then.
+  @discardableResult
+  mutating func forward(from: Int, to: Int, as sibling: Speaker) -> Received {
+    var received = Received(HubOutput())
     for request in members[from].machine.takeRequests(ofSibling: 0) {
       guard case .forward(let forwarded) = request else { continue }
       var writer = WireWriter()
@@ -103,10 +121,13 @@ struct CellBench {
       writer.u16(UInt16(forwarded.proposals.count))
       for proposal in forwarded.proposals { proposal.write(to: &writer, topic: Topics.firstModel) }
       let frame = writer.bytes
-      act(to) { machine, time, output in
-        frame.withUnsafeBytes { machine.receive($0, on: sibling.connection, time: time, into: &output) }
-      }
+      received =
+        received
+        + act(to) { machine, time, output in
+          frame.withUnsafeBytes { machine.receive($0, on: sibling.connection, time: time, into: &output) }
+        }
     }
+    return received
   }
 
   /// A hub passes a proposal on, made by hand.
@@ -186,9 +207,11 @@ struct CellBench {
 
   /// A hello, and its answer once the log has told whether it knows the peer.
   @discardableResult
-  mutating func hello(_ hub: Int, _ peer: Speaker, isResuming: Bool = false) -> Received {
+  mutating func hello(
+    _ hub: Int, _ peer: Speaker, isResuming: Bool = false, capabilities: [String] = [Capability.users]
+  ) -> Received {
     let hello = Hello(
-      identity: peer.identity, isResuming: isResuming, leaseMilliseconds: 60_000, capabilities: [Capability.users])
+      identity: peer.identity, isResuming: isResuming, leaseMilliseconds: 60_000, capabilities: capabilities)
     let received = send(hub, peer, .hello(hello)) + step()[hub]
     return received
       + subscribe(hub, peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

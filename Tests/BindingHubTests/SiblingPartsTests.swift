@@ -37,9 +37,8 @@ struct SiblingPartsTests {
     #expect(shown("seat") == nil)
   }
 
-  @Test("an owner at another hub is none here, and what is not followed is not kept")
+  @Test("what is no field of a peer, and what is not followed, is not kept")
   mutating func notShared() {
-    set(Names.owner, SiblingPartsTests.value("1", of: 7), 0)
     set(Names.me, SiblingPartsTests.value("1", of: 7), 0)
     parts.set("x", in: Names.ephemeral("other"), to: SiblingPartsTests.value("1", of: 7), of: 0)
     #expect(parts.count == 0)

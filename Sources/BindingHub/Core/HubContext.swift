@@ -38,6 +38,9 @@ struct HubContext {
     sessions = SessionTable(outcomeBytes: configuration.limits.chunkBytes / 2)
   }
 
+  /// For so long a peer, or another hub of the log, may be silent before it counts as gone; milliseconds.
+  var lease: UInt64 { UInt64(configuration.leaseMilliseconds) }
+
   /// Whether the store is known to have no room for decisions of this model.
   func isStoreFull(for model: ModelLog, _ time: HubTime) -> Bool {
     model.ephemeral == nil && time.monotonic < storeFullUntil

@@ -48,6 +48,7 @@ extension HubMachine {
   private mutating func settle(_ index: Int, _ time: HubTime, _ output: inout HubOutput) -> Bool {
     let isRecovered = recovery.finish(index, &hub, time)
     let model = hub.models[index]
+    tendOwner(index, time, &output)
     if model.batch.shared.home.link != nil { passOnDue(index, time, &output) }
     if !model.members.waitingJoins.isEmpty, edge == nil { raiseLastDecidedOfWaitingJoins(index, time) }
     if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
@@ -58,22 +59,7 @@ extension HubMachine {
     }
     answerJoins(index, time, &output)
     return !isRecovered || !model.members.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
-      || model.batch.shared.home.link != nil && !(model.batch.shared.home.passed.isEmpty && model.batch.waiting.isEmpty)
-  }
-
-  /// Settles decisions of an ephemeral model immediately, without the store.
-  mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = hub.models[index]
-    guard model.ephemeral != nil, model.batch.hasDecisions else { return }
-    let touched = siblings.isShared(index, hub) ? model.batch.pending.touched.map(\.field) : []
-    stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
-    shareChanged(touched, of: index, time, &output)
-    guard let storedIndex = model.counterpart else { return }
-    let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
-    let owner = field?.hasValue == true ? field?.origin.tag : nil
-    guard hub.models[storedIndex].approval.owner != owner else { return }
-    hub.models[storedIndex].approval.owner = owner
-    if proposals.ownerChanged(of: hub.models[storedIndex]) { goOn(storedIndex, time, &output) }
+      || model.approval.isUnsettled(at: hub.start) && shared != nil || model.batch.shared.home.link != nil && !(model.batch.shared.home.passed.isEmpty && model.batch.waiting.isEmpty)
   }
 
   /// Whether the model may be renumbered now: every decision is stored and no recovery is under way or expected. A
@@ -139,7 +125,7 @@ extension HubMachine {
     }
   }
 
-  private mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
     hub.counters.batches += 1
     hub.counters.commits += batch.version - batch.previous
@@ -173,6 +159,7 @@ extension HubMachine {
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     hub.models.touch(index)
     let model = hub.models[index]
+    if shared != nil { followOwner(index, time, &output) }
     // The end of the drain renumbers the fields; waiting proposals name them by their present ids.
     guard !model.batch.isAppending, !mayRenumber(index, time) else { return }
     recovery.believeLate(model, &hub, &publisher, time, &output)
@@ -180,6 +167,8 @@ extension HubMachine {
     answerJoins(index, time, &output)
     publisher.catchups.finish(model, publisher.congested, &hub, &output)
     if shared != nil { model.batch.waiting.insert(contentsOf: model.batch.shared.takeEarly(), at: 0) }
+    if shared != nil, model.approval.isElsewhere(from: hub.start) { return goOnAtOwner(index, time, &output) }
+    if model.batch.shared.home.isOwners { leaveOwner(index, time) }
     if model.batch.shared.home.link != nil { return goOnElsewhere(index, time, &output) }
     proposals.decideWaiting(in: index, &hub, time, &output)
   }

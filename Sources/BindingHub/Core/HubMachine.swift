@@ -37,7 +37,7 @@ package struct HubMachine {
     proposals = ProposalQueue(
       Sequencer(
         limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes,
-        spacing: RankSpacing(gap: configuration.listGap), isShared: configuration.isShared))
+        spacing: RankSpacing(gap: configuration.listGap), owners: SharedOwners(configuration, start: birth.start)))
     publisher = ModelPublisher(configuration, time: time)
     recovery = RecoveryCoordinator(birth, time: time, epochSeed: epochSeed)
     shared = configuration.isShared ? SharedLog() : nil
@@ -94,7 +94,7 @@ package struct HubMachine {
         let quiet = hub.configuration.recoveryQuietMilliseconds
         deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: quiet))
       }
-      deadline = min(deadline, model.batch.shared.home.answerBy, model.approval.pending?.answerBy ?? .max)
+      deadline = min(deadline, model.batch.shared.home.answerBy, model.approval.deadline(lease: hub.lease))
       for session in model.members.waitingJoins {
         guard let due = hub.sessions.join(of: session, in: model.topic)?.subscribeBy else { continue }
         // It may wait for the upstream hub beyond that, or for siblings.

@@ -7,7 +7,8 @@ package import BindingProtocol
 ///             or 0:u8 form:u8(2) model:text8 record:u64 epoch:u64 version:u64 list32(u32)
 ///                                                 only the fields with these rising ids remain, renumbered from 0
 ///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen;
-///                                                        in a log of several hubs: 3 confirmed, 4 forgotten
+///                                                        in a log of several hubs: 3 confirmed, 4 forgotten,
+///                                                        5 owner, whose number is that of its hub's start, or 0
 ///
 /// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic has no meaning here.
 extension Batch {
@@ -79,7 +80,8 @@ extension Batch {
       case 2: decisions.append(Decision(seen: number, of: origin.tag))
       case 3: decisions.append(Decision(number, of: origin, form: .confirmed))
       case 4: decisions.append(Decision(number, of: origin, form: .forgotten))
-      case let kind: throw reader.error("kind", "is \(kind); 0 to 4 are known")
+      case 5: decisions.append(Decision(number, of: origin, form: .owner))
+      case let kind: throw reader.error("kind", "is \(kind); 0 to 5 are known")
       }
     }
   }

@@ -78,5 +78,6 @@ package struct ModelCompactor {
     var writers = 0
     var fields = 0
     var areSeenWritten = false
+    var isOwnerWritten = false
   }
 }

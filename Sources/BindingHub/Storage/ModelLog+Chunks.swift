@@ -8,13 +8,14 @@ import BindingProtocol
 ///     fields  (2) list16 of origin, list32 of: name:text8 flags:u8 version:u64 [epoch:u64] time:u64 number:u32
 ///                 origin:u16 [value]     flags: 1 it has a value, 2 its epoch is not the head's
 ///     seen    (3) list32 of: tag number:u32     only if there are any
+///     owner   (4) origin hub:u32                only in a log of several hubs, if the model has one
 ///
 /// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic has no meaning here. Fields are
 /// in the order of their ids, deleted ones included: a batch refers to them by id.
 extension ModelLog {
   private static let format: UInt8 = 2
   private enum ChunkKind: UInt8 {
-    case head, writers, fields, seen
+    case head, writers, fields, seen, owner
   }
   private static let hasValue: UInt8 = 1
   private static let hasEpoch: UInt8 = 2
@@ -43,6 +44,11 @@ extension ModelLog {
       let seen = writers.seenNumbers.map { SeenNumber(tag: $0.key, number: $0.value) }
       writer.count32(seen.count)
       writer.elements(seen.sorted { $0.tag.rawValue < $1.tag.rawValue })
+    } else if !written.isOwnerWritten, let owner = approval.recorded {
+      written.isOwnerWritten = true
+      writer.u8(ChunkKind.owner.rawValue)
+      writer.origin(owner.origin)
+      writer.u32(owner.hub)
     } else {
       return nil
     }
@@ -121,7 +127,7 @@ extension ModelLog {
           guard format == 1 || format == ModelLog.format else {
             throw reader.error("format", "is \(format); this build reads up to \(ModelLog.format)")
           }
-          let kind: ChunkKind = try reader.choice("kind", try reader.u8("kind"), "0 to 3")
+          let kind: ChunkKind = try reader.choice("kind", try reader.u8("kind"), "0 to 4")
           switch kind {
           case .head: try loadHead(&reader, hasFloor: format > 1)
           case .writers: try loadWriters(&reader)
@@ -129,6 +135,9 @@ extension ModelLog {
           case .seen:
             let seen: [SeenNumber] = try reader.elements(try reader.count32("seen", minimum: 12))
             for entry in seen { writers.see(entry.number, of: entry.tag) }
+          case .owner:
+            let origin = try reader.origin("origin")
+            approval.recorded = RecordedOwner(origin: origin, hub: try reader.u32("hub"))
           }
           try reader.end()
         }
@@ -144,6 +153,7 @@ extension ModelLog {
     position.epoch = try reader.u64("epoch")
     position.time = try reader.u64("time")
     position.deltasFrom = hasFloor ? try reader.u64("deltasFrom") : 0
+    approval.recorded = nil
     // Earlier changes are no longer known by commit.
     forgetRecent()
   }

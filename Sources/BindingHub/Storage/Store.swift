@@ -209,8 +209,8 @@ package struct Batch: Sendable, Hashable {
 }
 
 /// A decided proposal that became no commit, or what else a record says of a writer: a number raised by a join, one
-/// that peers saw decided in an older epoch of the log, and in a log of several hubs what a writer has confirmed, or
-/// that it is forgotten.
+/// that peers saw decided in an older epoch of the log, and in a log of several hubs what a writer has confirmed, that
+/// it is forgotten, or that it owns the model.
 package struct Decision: Sendable, Hashable {
   /// The writer.
   package var origin: Origin
@@ -232,6 +232,8 @@ package struct Decision: Sendable, Hashable {
     case confirmed = 3
     /// The writer is forgotten, unless a later number of it is decided.
     case forgotten = 4
+    /// The number is that of a hub's start: the writer owns the model there. 0: it owns the model no longer.
+    case owner = 5
   }
 
   /// An outcome, or with nil a number raised by a join.

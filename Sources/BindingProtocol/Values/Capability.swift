@@ -60,6 +60,8 @@ package enum Capability {
   package static let sibling = "sibling"
   /// In a welcome alone: the hub decides what other hubs of the same log pass on to it: the kind `forward` (§17.3).
   package static let forward = "forward"
+  /// In a welcome alone: the hub asks the owner of a model, and passes on to the owner's hub what others write (§17.4).
+  package static let owners = "owners"
 
   /// An edge, in its hello upstream and in its welcome: by these an edge notices that it would follow itself.
   package static func edge(_ number: UInt64) -> String { "edge:" + String(number, radix: 16) }

@@ -11,7 +11,7 @@ extension HubMachine {
   /// A batch of this hub was not the first.
   mutating func loseRace(_ index: Int, _ time: HubTime) {
     let model = hub.models[index]
-    guard !siblings.isEmpty,
+    guard !siblings.isEmpty, model.approval.recorded == nil,
       model.batch.shared.home.lose(at: time.monotonic, most: hub.configuration.lossesBeforeHome),
       let link = siblings.home(of: model.id, start: hub.start)
     else { return }
@@ -63,7 +63,7 @@ extension HubMachine {
     }
   }
 
-  private mutating func passWaiting(_ index: Int, to link: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func passWaiting(_ index: Int, to link: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = hub.models[index]
     let waiting = model.batch.waiting
     model.batch.waiting.removeAll()
@@ -112,7 +112,7 @@ extension HubMachine {
   }
 
   /// Answers what the log says of proposals that were passed on.
-  private mutating func answerPassed(_ index: Int, _ time: HubTime) {
+  mutating func answerPassed(_ index: Int, _ time: HubTime) {
     let model = hub.models[index]
     let decided = model.batch.shared.home.takeDecided(at: time.monotonic) { model.writers.lastStored(of: $0) }
     guard !decided.isEmpty else { return }

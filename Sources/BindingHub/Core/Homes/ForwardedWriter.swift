@@ -67,27 +67,35 @@ extension ProposalQueue {
   /// Decides a proposal that another hub of the log has passed on. Nobody here is told what becomes of it.
   mutating func decide(
     _ proposal: WaitingProposal, of writer: ForwardedWriter, _ approval: Sequencer.Approval?, in index: Int,
-    _ hub: inout HubContext, _ time: HubTime
+    _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
   ) {
     let (model, tag) = (hub.models[index], writer.origin.tag)
-    let isKept = proposal.read { cursor -> Bool in
+    let approval = approval ?? (ProposalQueue.needsApproval(tag, in: model, &hub) ? .toBeAsked : .given)
+    let decided = proposal.read { cursor -> Sequencer.Immediate? in
       let last = model.writers.index(of: tag).map { index in model.writers.with(index) { $0.lastDecided } } ?? 0
-      if last == 0, model.batch.shared.forgotten.mayHaveForgotten(tag, after: writer.record) { return false }
-      guard cursor.number > last else { return false }
+      if last == 0, model.batch.shared.forgotten.mayHaveForgotten(tag, after: writer.record) { return nil }
+      guard cursor.number > last else { return nil }
       // This hub has not seen yet what the other one has, or something was lost on the way.
       guard cursor.number == last + 1 else {
         model.batch.shared.keepEarly(proposal)
-        return false
+        return nil
       }
       sequencer.limitation = nil
       let place = hub.writer(writer.origin, in: index)
       let isOld = !model.writers.seenNumbers.isEmpty && cursor.isEarlier
-      let decided = sequencer.decide(
-        cursor, of: writer.origin, writer: place, session: 0, in: model, time: time, approval: approval ?? .given,
+      return sequencer.decide(
+        cursor, of: writer.origin, writer: place, session: 0, in: model, time: time, approval: approval,
         mayBeOld: isOld, &hub)
-      if case .nothing = decided { return true } else { return false }
     }
-    if isKept == true { model.batch.pending.proposals.append(proposal) }
+    switch decided ?? nil {
+    case .nothing?: model.batch.pending.proposals.append(proposal)
+    case .approve(let fields)?:
+      if let refusal = unreadable(fields, in: model, &hub) {
+        return decide(proposal, of: writer, .denied(refusal), in: index, &hub, time, &output)
+      }
+      ask(about: fields, of: proposal, by: writer.origin, in: index, &hub, time, &output)
+    case .outcome?, nil: break
+    }
   }
 
   /// Whether the pending batch takes no more decisions.

@@ -19,6 +19,8 @@ struct ModelHome {
 
   /// Which link leads to the home; nil: this hub decides.
   private(set) var link: Int?
+  /// Whether the model's owner is there, so that no other hub may decide.
+  private(set) var isOwners = false
   /// What was passed on, in order.
   private(set) var passed: [PassedOn] = []
   /// When the home counts as silent, on the monotonic clock.
@@ -27,6 +29,7 @@ struct ModelHome {
   private var endsAt: UInt64 = 0
   /// Until then this hub decides, because the home was silent.
   private var aloneUntil: UInt64 = 0
+  private var answerMilliseconds = ModelHome.answerMilliseconds
   private var losses = 0
   private var firstLossAt: UInt64 = 0
 
@@ -54,11 +57,18 @@ struct ModelHome {
     endsAt = now + ModelHome.termMilliseconds
   }
 
+  /// The hub of the model's owner decides from now on.
+  /// - Parameter milliseconds: how long the owner may take for an answer.
+  mutating func move(to link: Int, ofOwner milliseconds: UInt64, at now: UInt64) {
+    move(to: link, at: now)
+    (isOwners, answerMilliseconds) = (true, milliseconds + ModelHome.answerMilliseconds)
+  }
+
   /// Whether nothing more is passed on.
   func isOver(at now: UInt64) -> Bool { now >= endsAt }
 
   mutating func pass(_ proposals: [PassedOn], at now: UInt64) {
-    if passed.isEmpty { answerBy = now + ModelHome.answerMilliseconds }
+    if passed.isEmpty { answerBy = now + answerMilliseconds }
     passed += proposals
   }
 
@@ -75,7 +85,7 @@ struct ModelHome {
     if passed.isEmpty {
       answerBy = .max
     } else if !decided.isEmpty {
-      answerBy = now + ModelHome.answerMilliseconds
+      answerBy = now + answerMilliseconds
     }
     return decided
   }
@@ -86,6 +96,7 @@ struct ModelHome {
   mutating func end(at now: UInt64, alone: UInt64 = 0) -> [WaitingProposal] {
     defer { passed.removeAll() }
     (link, answerBy, aloneUntil) = (nil, .max, now + alone)
+    (isOwners, answerMilliseconds) = (false, ModelHome.answerMilliseconds)
     return passed.map(\.proposal)
   }
 }

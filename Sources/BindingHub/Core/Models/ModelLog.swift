@@ -59,8 +59,10 @@ final class ModelLog {
   /// Whether no decision is possible now: a batch is being stored, or the owner is being asked.
   var isBusy: Bool { batch.isAppending || approval.pending != nil }
 
-  /// Whether proposals that arrive now are decided later, or at the model's home.
-  var decidesLater: Bool { isBusy || batch.shared.home.link != nil }
+  /// Whether proposals that arrive now at the hub with this number are decided later, or at the model's home.
+  func decidesLater(at start: StartNumber) -> Bool {
+    isBusy || batch.shared.home.link != nil || approval.isElsewhere(from: start)
+  }
 
   /// Whether every decision is stored and no recovery is under way.
   var isSettled: Bool { recovery.underWay == nil && !batch.hasDecisions && !batch.isAppending }
@@ -116,6 +118,10 @@ final class ModelLog {
         continue
       case .forgotten:
         if writers.lastStored(of: decision.origin.tag) <= decision.number { forgotten.insert(decision.origin.tag) }
+        continue
+      case .owner:
+        let isGone = decision.number == 0
+        approval.recorded = isGone ? nil : RecordedOwner(origin: decision.origin, hub: decision.number)
         continue
       }
       let index = writers.index(for: decision.origin)

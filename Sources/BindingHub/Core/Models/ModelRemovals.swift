@@ -45,7 +45,7 @@ struct ModelRemovals {
       !model.isBusy,
       model.batch.waiting.isEmpty,
       !model.writers.hasForgottenUnconfirmed, model.counterpart == nil || model.ephemeral != nil,
-      !presence.isAwaited(in: index)
+      !presence.isAwaited(in: index), !hub.configuration.isShared || model.approval.recorded == nil
     else { return false }
     // Proposals that replicas saw decided and this log did not must end as unknown: the model stays to remember
     // them.

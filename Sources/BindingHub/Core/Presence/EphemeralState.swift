@@ -97,3 +97,25 @@ extension EphemeralState.Slot {
     return FieldValue(json: .object(members))
   }
 }
+
+extension HubMachine {
+  /// Settles decisions of an ephemeral model immediately, without the store.
+  mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = hub.models[index]
+    guard model.ephemeral != nil, model.batch.hasDecisions else { return }
+    let touched = siblings.isShared(index, hub) ? model.batch.pending.touched.map(\.field) : []
+    stored(model.finishBatch(epoch: model.epoch(ifStored: hub.epoch)), index, time, &output)
+    shareChanged(touched, of: index, time, &output)
+    guard let storedIndex = model.counterpart else { return }
+    let stored = hub.models[storedIndex]
+    let owner = model.fields.id(of: Names.owner).flatMap { id in
+      // What a sibling's peer owns is asked there.
+      model.fields[id].hasValue && !model.isTaken(id) ? model.fields[id].origin.tag : nil
+    }
+    guard stored.approval.owner != owner else { return }
+    stored.approval.owner = owner
+    if stored.approval.claim?.origin.tag == owner { stored.approval.claim = nil }
+    hub.models.touch(storedIndex)
+    if proposals.ownerChanged(of: stored) { goOn(storedIndex, time, &output) }
+  }
+}

@@ -13,13 +13,34 @@ extension Sequencer {
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or disconnects")
   }
 
-  /// Refuses an owner where several hubs share the log: the other hubs would let writes pass that it has not approved.
-  func checkOwnable(_ field: String, in model: ModelLog) throws(Verdict) {
-    guard field == Names.owner else { return }
-    throw .refused(
-      .notPermitted,
-      "\(Names.storedModel(of: model.id)) cannot have an owner, because several hubs share its log and another one "
-        + "could not ask it; connect its peers to one hub that has its store alone")
+  /// Refuses an owner, or puts it off, where several hubs share the log: it may have the model once the log says so,
+  /// because the other hubs would let writes pass until then that it has not approved.
+  func checkOwnable(_ field: String, _ writer: Int, in model: ModelLog) throws(Verdict) {
+    guard let owners, field == Names.owner, let stored = model.ephemeral?.stored else { return }
+    guard owners.areAsked else {
+      throw .refused(
+        .notPermitted,
+        "\(stored.id) cannot have an owner, because several hubs share its log and they cannot ask it; start each with "
+          + "--sibling and the addresses of the others, in this version or a later one")
+    }
+    let tag = model.origin(ofWriter: writer).tag
+    guard let recorded = stored.approval.recorded, recorded.hub != owners.start || recorded.origin.tag == tag else {
+      throw .claim
+    }
+    guard recorded.origin.tag == tag else {
+      throw .refused(
+        .notOwner,
+        "\(stored.id).\(field) belongs to \(recorded.origin) at another hub, until that peer deletes it or disconnects")
+    }
+    if recorded.hub != owners.start { throw .claim }
+  }
+
+  /// A peer wants to own the model of an ephemeral one, which nobody else here does.
+  func claim(_ model: ModelLog, by origin: Origin, _ time: HubTime, _ hub: inout HubContext) {
+    guard let stored = model.ephemeral?.stored, let index = model.counterpart else { return }
+    if let claim = stored.approval.claim, claim.origin.tag != origin.tag, claim.until > time.monotonic { return }
+    stored.approval.claim = OwnerClaim(origin: origin, until: time.monotonic + OwnerClaim.milliseconds)
+    hub.models.touch(index)
   }
 
   /// Checks a value against the stored model's description, which applies to the ephemeral model too.

@@ -170,6 +170,7 @@ extension HubMachine {
     model.batch.lists.forget()
     model.position = LogPosition(LogFloor(epoch: hub.epoch, version: version, record: record))
     model.position.tail = tail
+    model.approval.recorded = nil
     model.forgetRecent()
     model.missRecords(to: record)
     expiries.update(index, model, now: time.monotonic)

@@ -45,7 +45,7 @@ extension SiblingParts {
   /// Forgets what lost siblings had, and models that nobody here has joined for a while.
   mutating func tend(_ presence: PresenceTable, _ hub: inout HubContext, _ time: HubTime) {
     // `show` reads what is there when its arguments are evaluated, so these come first.
-    var gone = silence(lease: UInt64(hub.configuration.leaseMilliseconds), now: time.monotonic)
+    var gone = silence(lease: hub.lease, now: time.monotonic)
     for model in followed.keys.sorted() {
       if let index = hub.models.index(named: model), !hub.models[index].members.sessions.isEmpty {
         follow(model, now: time.monotonic)
@@ -100,10 +100,19 @@ extension SiblingParts {
     }
   }
 
+  /// What the peer has claimed that owns a model at a sibling; nil: the log says of none.
+  private func owner(of model: ModelLog) -> Value? {
+    guard let owner = model.ephemeral?.stored.approval.recorded,
+      let link = links.first(where: { $0.homeStart == owner.hub && !$0.isSilent }),
+      let value = link.parts[model.id]?[Names.owner], value.origin.tag == owner.origin.tag
+    else { return nil }
+    return value
+  }
+
   /// Shows the value that counts: that of a peer here, or of a sibling.
   private func show(_ field: String, in index: Int, _ hub: inout HubContext, _ time: HubTime) {
     let model = hub.models[index]
-    let elsewhere = value(of: field, in: model.id)
+    let elsewhere = field == Names.owner ? owner(of: model) : value(of: field, in: model.id)
     let id = model.fields.id(of: field)
     let isTaken = id.map { model.isTaken($0) } ?? false
     if let id, !isTaken, let holder = model.holder(of: id) {

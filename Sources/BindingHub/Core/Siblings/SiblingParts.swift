@@ -39,6 +39,8 @@ struct SiblingParts {
     fileprivate(set) var isStranger = false
     /// The number of its start; nil: it decides nothing that is passed on.
     fileprivate(set) var homeStart: StartNumber?
+    /// Whether it asks the owners of models.
+    fileprivate(set) var asksOwners = false
   }
 
   private(set) var links: [Link]
@@ -132,11 +134,11 @@ struct SiblingParts {
     return latest.mapValues(\.value)
   }
 
-  /// A sibling has a value of a field, or has it no more. Of the fields that belong to the protocol only presence is
-  /// shared: whoever owns a model there is not asked here.
+  /// A sibling has a value of a field, or has it no more. Of the fields that belong to the protocol only presence and
+  /// the owner are shared.
   mutating func set(_ field: String, in model: String, to value: Value?, of link: Int) {
     guard followed[model] != nil, !links[link].isStranger,
-      !field.hasPrefix("@") || field.hasPrefix(Names.presencePrefix)
+      !field.hasPrefix("@") || field.hasPrefix(Names.presencePrefix) || field == Names.owner
     else { return }
     links[link].parts[model, default: [:]][field] = value
   }
@@ -153,9 +155,12 @@ struct SiblingParts {
   /// - Parameters:
   ///   - isStranger: whether it keeps another log.
   ///   - homeStart: the number of its start; nil: it decides nothing that is passed on.
+  ///   - asksOwners: whether it asks the owners of models.
   /// - Returns: the fields that are to be shown, or no longer, by model.
-  mutating func reached(_ link: Int, isStranger: Bool, homeStart: StartNumber? = nil) -> [String: Set<String>] {
-    links[link].homeStart = homeStart
+  mutating func reached(
+    _ link: Int, isStranger: Bool, homeStart: StartNumber? = nil, asksOwners: Bool = false
+  ) -> [String: Set<String>] {
+    (links[link].homeStart, links[link].asksOwners) = (homeStart, asksOwners)
     let isChanged = links[link].isSilent || isStranger
     defer { if isStranger { links[link].parts.removeAll() } }
     (links[link].lostAt, links[link].isSilent, links[link].isStranger) = (nil, false, isStranger)
@@ -199,6 +204,17 @@ struct SiblingParts {
     links[link].isOpen && !links[link].isStranger && links[link].homeStart != nil
   }
 
+  /// The link to the hub with this number; nil: nothing can be passed on to it.
+  func link(to start: StartNumber) -> Int? {
+    links.indices.first { links[$0].homeStart == start && takesForwards($0) }
+  }
+
+  /// Since when the hub with this number is lost, on the monotonic clock; nil: nobody knows.
+  func lostAt(of start: StartNumber) -> UInt64? { links.first { $0.homeStart == start }?.lostAt }
+
+  /// Whether models may have owners: there are siblings, and those that can be reached ask them.
+  var askOwners: Bool { !links.isEmpty && links.allSatisfy { !$0.isOpen || $0.isStranger || $0.asksOwners } }
+
   mutating func forward(_ proposals: [ForwardedProposals], over link: Int) {
     links[link].requests += proposals.map { .forward($0) }
   }
@@ -219,7 +235,10 @@ struct SiblingParts {
 
 extension HubMachine {
   /// Makes this hub follow siblings, so many. Must precede every other call.
-  package mutating func follow(siblings count: Int) { siblings = SiblingParts(count: count) }
+  package mutating func follow(siblings count: Int) {
+    siblings = SiblingParts(count: count)
+    learnWhoAsks()
+  }
 
   /// Hands over what the link to a sibling is to do.
   package mutating func takeRequests(ofSibling link: Int) -> [UplinkRequest] { siblings.takeRequests(of: link) }
@@ -233,10 +252,13 @@ extension HubMachine {
       let isStranger = sibling.logID != hub.logID
       if isStranger { output.notices.append(.otherLog(hub: sibling.name)) }
       let start = sibling.capabilities.contains(Capability.forward) ? sibling.start : nil
-      let changed = siblings.reached(link, isStranger: isStranger, homeStart: start)
+      let asksOwners = start != nil && sibling.capabilities.contains(Capability.owners)
+      let changed = siblings.reached(link, isStranger: isStranger, homeStart: start, asksOwners: asksOwners)
+      learnWhoAsks()
       siblings.show(changed, presence, &hub, time)
     case .cut:
       siblings.lost(link, now: time.monotonic)
+      learnWhoAsks()
       endHomes(over: link, time, &output)
     case .commits(let commits): siblings.take(commits, of: link, presence, &hub, time)
     case .fields(let fields): siblings.take(fields, of: link, presence, &hub, time)

@@ -21,6 +21,14 @@ struct OwnerApproval {
   var owner: Tag?
   /// The proposal for which the owner's approval is awaited.
   var pending: PendingApproval?
+  /// Who owns the model as the log of several hubs says; nil: nobody.
+  var recorded: RecordedOwner?
+  /// What `recorded` was when this hub last acted on it.
+  var followed: RecordedOwner?
+  /// A peer here wants to own the model, and the log of several hubs does not say so yet.
+  var claim: OwnerClaim?
+  /// Since when the owner's hub is out of reach, on the monotonic clock; nil: it is not.
+  var missingSince: UInt64?
 }
 
 /// Asks a model's owner for approval, one proposal at a time. Other proposals for the model wait.

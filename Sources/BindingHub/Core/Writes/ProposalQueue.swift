@@ -46,13 +46,14 @@ struct ProposalQueue {
       }
       hub.models.touch(model)
       let log = hub.models[model]
-      let mustWait = log.decidesLater || unacknowledged >= limit
+      let decidesLater = log.decidesLater(at: hub.start)
+      let mustWait = decidesLater || unacknowledged >= limit
       if mustWait, answerRepeat(proposals, origin, session, log, &hub) { continue }
       if unacknowledged >= limit {
         hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
-      if log.decidesLater {
+      if decidesLater {
         if log.batch.waiting.count < hub.configuration.maxWaitingProposals {
           log.batch.waiting.append(kept(proposals, session, frame, &copy))
           unacknowledged += 1
@@ -151,7 +152,11 @@ struct ProposalQueue {
       guard let approval = pendingApproval.approval else { return }
       model.approval.pending = nil
       let writer = ProposalQueue.mayRefuse(pendingApproval, approval, &hub)
-      decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
+      if let passedOn = pendingApproval.proposal.forwarded {
+        decide(pendingApproval.proposal, of: passedOn, approval, in: index, &hub, time, &output)
+      } else {
+        decideWaiting(pendingApproval.proposal, approval, of: writer, index, &hub, time, &output)
+      }
     }
     while model.approval.pending == nil, let next = waiting.first {
       // Nobody waits to send it again.
@@ -164,7 +169,7 @@ struct ProposalQueue {
           Refusal(.proposalTooLarge, "what the proposal changes has more bytes than the store takes at once"))
       }
       if let writer = next.forwarded {
-        decide(next, of: writer, denied, in: index, &hub, time)
+        decide(next, of: writer, denied, in: index, &hub, time, &output)
       } else {
         decideWaiting(next, denied, index, &hub, time, &output)
       }

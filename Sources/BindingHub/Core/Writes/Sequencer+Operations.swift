@@ -47,7 +47,9 @@ extension Sequencer {
         continue
       }
       try checkRight(to: verb, name(known, operations.name, in: model), in: model)
-      if isShared, model.ephemeral != nil { try checkOwnable(name(known, operations.name, in: model), in: model) }
+      if isShared, model.ephemeral != nil {
+        try checkOwnable(name(known, operations.name, in: model), writer, in: model)
+      }
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes { try checkLength(operand.count, of: id, in: model) }
       if verb == .set || verb == .setIfAbsent {

@@ -6,8 +6,9 @@ struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
   let spacing: RankSpacing
-  /// Whether several hubs share the log.
-  let isShared: Bool
+  /// Which owners models may have where several hubs share the log; nil: this hub has it alone.
+  var owners: SharedOwners?
+  var isShared: Bool { owners != nil }
   /// Descriptions proposed with `setIfAbsent` for models that have one, at most `mostDeclared`; the caller removes
   /// them.
   var declared: [Declared] = []
@@ -44,6 +45,8 @@ struct Sequencer {
     case conflict(FieldID?, name: String)
     case unchanged
     case approve([ApprovalField])
+    /// The log must first say that the writer owns the model.
+    case claim
   }
 
   /// Decides the proposal at the cursor; `writer` is the index of `origin` among the model's writers.
@@ -101,13 +104,23 @@ struct Sequencer {
         }
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
       case .approve(let fields):
-        model.writers.with(writer) { $0.lastDecided = proposal.number - 1 }
-        if model.batch.pending.commits.isEmpty { model.batch.pending.isOpen = false }
-        // Writers may be forgotten while the owner is asked, and their indices change then.
-        if !isTouched { model.batch.pending.touchedWriters.removeLast() }
+        forget(proposal, of: writer, isTouched: isTouched, in: model)
         return .approve(fields)
+      case .claim:
+        forget(proposal, of: writer, isTouched: isTouched, in: model)
+        claim(model, by: origin, time, &hub)
+        return retryLater(.busy, pauseMilliseconds: 20, &hub)
       }
     }
+  }
+
+  /// Undoes that a proposal was decided of which nothing is in the batch.
+  /// - Parameter isTouched: whether the batch has something else of its writer.
+  private func forget(_ proposal: ProposalCursor, of writer: Int, isTouched: Bool, in model: ModelLog) {
+    model.writers.with(writer) { $0.lastDecided = proposal.number - 1 }
+    if model.batch.pending.commits.isEmpty { model.batch.pending.isOpen = false }
+    // Writers may be forgotten while the owner is asked, and their indices change then.
+    if !isTouched { model.batch.pending.touchedWriters.removeLast() }
   }
 
   /// Whether a replica has shown that an older epoch of the log decided this number.
