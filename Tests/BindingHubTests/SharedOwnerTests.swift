@@ -127,6 +127,18 @@ struct SharedOwnerTests {
     #expect(propose(0, .ann, 1, .set(Names.owner, "1"))?.refusal == .notPermitted)
   }
 
+  @Test("what is written while the log says already who owns the model, and the hub not yet, waits for the owner")
+  mutating func awaited() {
+    enter(0, .cat)
+    _ = propose(0, .ann, 1, .set(Names.owner, "1"))
+    cell.step()
+    #expect(cell.write(0, .cat, 1, "on", "1").isEmpty)
+    #expect(question(writeElsewhere(1, "2")) == nil)
+    let topic = cell.topic(0, of: Self.ephemeral)
+    let request = question(cell.send(0, .ann, .propose([.of(1, [.set(Names.owner, "1")], topic: topic)])))
+    #expect(request?.origin == Speaker.cat.origin)
+  }
+
   // MARK: Asking
 
   @Test("what is written at another hub is passed on, and the owner is asked about it")

@@ -158,4 +158,25 @@ if Mutant.isOn(.cellHomeAnswersOnSend) {
         "model.batch.waiting.insert(contentsOf: proposals, at: 0)",
         "if Mutant.isOn(.cellHomeForgetsPassed) { return goOn(index, time, &output) }",
     ),
+    Place(
+        _HOMES + "SharedOwners.swift", "func isElsewhere", "before",
+        "return recorded.map",
+        "if Mutant.isOn(.cellOwnerUnasked) { return false }",
+    ),
+    Place(
+        _HOMES + "SharedOwners.swift", "func isAwaited", "before",
+        "return recorded.map",
+        "if Mutant.isOn(.cellOwnerUnawaited) { return false }",
+    ),
+    Place(
+        _HOMES + "SharedOwners.swift", "func due", "before",
+        "guard let recorded else {",
+        "if Mutant.isOn(.cellOwnerForever), recorded?.hub != start { return nil }",
+    ),
+    Place(
+        _HOMES + "ForwardedWriter.swift", "func decide", "after",
+        "let approval = approval ??",
+        "if Mutant.isOn(.cellOwnerTrusts), case .toBeAsked = approval {\n"
+        "  return decide(proposal, of: writer, .given, in: index, &hub, time, &output)\n}",
+    ),
 ]

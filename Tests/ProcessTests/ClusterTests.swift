@@ -103,6 +103,38 @@
       withExtendedLifetime(hubs) {}
     }
 
+    @Test("an owner is asked about what is written at any hub, also after it has gone to another one")
+    func owner() async throws {
+      let cluster = try Cluster(hubs: 3)
+      let hubs = try cluster.startAll(withSiblings: true)
+      let peer = try Peer(name: "keeper", hub: HubLocation(cluster.hubs[0...1].joined(separator: ",")))
+      let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30))
+      let ownership = try await counter.validate { new, _ in
+        if new.count > 9 { throw RefusalError("9 are enough") }
+      }
+      func set(_ value: Int, at hub: Int) throws -> (code: Int32?, output: String) {
+        try cluster.run(hub, "set", "counter.count=\(value)")
+      }
+      for hub in 0..<3 { #expect(try set(hub + 1, at: hub).code == 0) }
+      for hub in 0..<3 {
+        let refused = try set(10, at: hub)
+        #expect(refused.code != 0 && refused.output.contains("keeper says: 9 are enough"), "\(refused)")
+      }
+      let address = try #require(peer.status.hub)
+      let first = try #require(cluster.hubs[0...1].firstIndex(of: address))
+      hubs[first].send(SIGKILL)
+      _ = hubs[first].end()
+      // It waits for the owner, which goes to the other hub.
+      let later = try set(10, at: 2)
+      #expect(later.code != 0 && later.output.contains("keeper says: 9 are enough"), "\(later)")
+      #expect(try set(5, at: 2).code == 0)
+      ownership.release()
+      let isFree = await eventually(timeout: .seconds(30)) { (try? set(10, at: 2).code) == 0 }
+      #expect(isFree)
+      await peer.close()
+      withExtendedLifetime(hubs) {}
+    }
+
     @Test("a hub cut from the log reads on, acknowledges nothing, says so, and gives nothing old as the latest")
     func cutOff() async throws {
       let cluster = try Cluster(hubs: 1)

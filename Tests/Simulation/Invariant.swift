@@ -62,7 +62,7 @@ enum Observation {
 final class Invariants {
   let log: LogOracle
   let sessions: SessionOracle
-  /// The truth about the first model's ephemeral model, if any peer joins it.
+  /// The truth about the first model's ephemeral model, if any peer joins it and there is one hub.
   let ephemeral: EphemeralOracle?
   /// The truth about fields that expire, if there are any.
   let expiry: ExpiryOracle?
@@ -75,7 +75,8 @@ final class Invariants {
     sessions = SessionOracle(context)
     var all: [any Invariant] = [log, sessions]
     let approvals = ApprovalQuestions()
-    ephemeral = context.profile.hasEphemeralModel ? EphemeralOracle(context, sessions, approvals) : nil
+    let isCell = context.profile.cell.hubs > 1
+    ephemeral = context.profile.hasEphemeralModel && !isCell ? EphemeralOracle(context, sessions, approvals) : nil
     if let ephemeral {
       all.append(ephemeral)
       all.append(
@@ -93,7 +94,8 @@ final class Invariants {
     expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil
     if let expiry { all.append(expiry) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
-    if context.profile.cell.hubs > 1 { all.append(CellOracle()) }
+    if isCell { all.append(CellOracle()) }
+    if isCell, context.profile.hasOwner { all.append(CellOwnerOracle(context, log)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))
     all.append(OfferOracle(context: context, log: log))

@@ -139,6 +139,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case joinedAhead = "peer that joined ahead of its hub"
   case passedOn = "proposal passed on to the home of its model"
   case takenBack = "proposal passed on and decided here after all"
+  case ownedInCell = "peer owns a model of several hubs"
   case shownAsExpired = "default shown because the hub was not heard"
 }
 
@@ -147,7 +148,8 @@ extension Situation {
   var isOfCells: Bool {
     switch self {
     case .followed, .movedToOtherHub, .hubDrained, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog,
-      .cellRemoval, .joinedAhead, .letGo, .passedOn, .takenBack:
+      .cellRemoval, .joinedAhead, .letGo, .passedOn, .takenBack,
+      .ownedInCell:
       true
     default: false
     }

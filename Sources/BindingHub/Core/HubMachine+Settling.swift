@@ -49,7 +49,7 @@ extension HubMachine {
     let isRecovered = recovery.finish(index, &hub, time)
     let model = hub.models[index]
     tendOwner(index, time, &output)
-    if model.batch.shared.home.link != nil { passOnDue(index, time, &output) }
+    passOnDue(index, time, &output)
     if !model.members.waitingJoins.isEmpty, edge == nil { raiseLastDecidedOfWaitingJoins(index, time) }
     if model.batch.hasDecisions, !model.batch.isAppending, model.ephemeral == nil {
       let batch = model.finishBatch(epoch: hub.epoch, isShared: shared != nil)
@@ -59,7 +59,7 @@ extension HubMachine {
     }
     answerJoins(index, time, &output)
     return !isRecovered || !model.members.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(model, time)
-      || model.approval.isUnsettled(at: hub.start) && shared != nil || model.batch.shared.home.link != nil && !(model.batch.shared.home.passed.isEmpty && model.batch.waiting.isEmpty)
+      || shared != nil && isPassing(model)
   }
 
   /// Whether the model may be renumbered now: every decision is stored and no recovery is under way or expected. A
@@ -169,6 +169,7 @@ extension HubMachine {
     if shared != nil { model.batch.waiting.insert(contentsOf: model.batch.shared.takeEarly(), at: 0) }
     if shared != nil, model.approval.isElsewhere(from: hub.start) { return goOnAtOwner(index, time, &output) }
     if model.batch.shared.home.isOwners { leaveOwner(index, time) }
+    if shared != nil, model.approval.isAwaited(at: hub.start) { return }
     if model.batch.shared.home.link != nil { return goOnElsewhere(index, time, &output) }
     proposals.decideWaiting(in: index, &hub, time, &output)
   }

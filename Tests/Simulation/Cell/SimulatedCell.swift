@@ -206,7 +206,9 @@ extension FaultProfile {
     cell = CellProfile(drawnFrom: &chance)
     (isDurable, losesTail, unnoticedLosses, forgetsSoon) = (true, false, 0, false)
     (storeDelay, unknownAppends, movedAppends, fullAppends) = (0, 0, 0, 0)
-    (impostors, forgedOffers, barriers, ephemeralWriters, hasOwner) = (0, 0, 0, 0, false)
+    (impostors, forgedOffers, barriers, ephemeralWriters) = (0, 0, 0, 0)
+    // Other hubs reach the owner's hub over links.
+    hasOwner = cell.hasLinks && chance.perMille(400)
     (hasRights, hasLimits, hasKeys, hasExpiry, histories) = (false, false, false, false, 0)
     leaseMilliseconds = max(leaseMilliseconds, 1_500)
   }

@@ -38,10 +38,18 @@ extension HubMachine {
     if model.batch.shared.home.passed.isEmpty { takeBack(index, time, &output) }
   }
 
+  /// Whether something of a model is to be decided elsewhere, or to be said in the log about its owner.
+  func isPassing(_ model: ModelLog) -> Bool {
+    let isWaiting = !model.batch.shared.home.passed.isEmpty || !model.batch.waiting.isEmpty
+    return model.batch.shared.home.link != nil && isWaiting || model.approval.isUnsettled(at: hub.start)
+  }
+
   /// Passes on what has arrived since, and takes back what a silent home has not decided.
   mutating func passOnDue(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let (model, now) = (hub.models[index], time.monotonic)
-    guard !model.batch.isAppending else { return }
+    guard model.batch.shared.home.link != nil, !model.batch.shared.home.isOwners, !model.batch.isAppending else {
+      return
+    }
     if !model.batch.waiting.isEmpty || model.batch.shared.home.answerBy <= now { passOn(index, time, &output) }
   }
 

@@ -33,7 +33,15 @@ struct SharedOwners {
 
 extension OwnerApproval {
   /// Whether the log says that the owner is at another hub than the one with this number.
-  func isElsewhere(from start: StartNumber) -> Bool { recorded.map { $0.hub != start } ?? false }
+  func isElsewhere(from start: StartNumber) -> Bool {
+    return recorded.map { $0.hub != start } ?? false
+  }
+
+  /// Whether the log says that a peer at the hub with this number owns the model, and the peer is still to propose it
+  /// again. What others write waits: it may have owned the model at another hub a moment ago.
+  func isAwaited(at start: StartNumber) -> Bool {
+    return recorded.map { $0.hub == start && $0.origin.tag != owner && $0.origin.tag == claim?.origin.tag } ?? false
+  }
 
   /// Whether the log is to say something else soon.
   func isUnsettled(at start: StartNumber) -> Bool {

@@ -61,7 +61,7 @@ final class ModelLog {
 
   /// Whether proposals that arrive now at the hub with this number are decided later, or at the model's home.
   func decidesLater(at start: StartNumber) -> Bool {
-    isBusy || batch.shared.home.link != nil || approval.isElsewhere(from: start)
+    isBusy || batch.shared.home.link != nil || approval.isElsewhere(from: start) || approval.isAwaited(at: start)
   }
 
   /// Whether every decision is stored and no recovery is under way.

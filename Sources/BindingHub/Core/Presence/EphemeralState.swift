@@ -116,6 +116,7 @@ extension HubMachine {
     stored.approval.owner = owner
     if stored.approval.claim?.origin.tag == owner { stored.approval.claim = nil }
     hub.models.touch(storedIndex)
-    if proposals.ownerChanged(of: stored) { goOn(storedIndex, time, &output) }
+    let wasAsked = proposals.ownerChanged(of: stored)
+    if wasAsked || shared != nil { goOn(storedIndex, time, &output) }
   }
 }

@@ -66,7 +66,8 @@ extension HubMachine {
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
       capabilities: capabilities(representing: represented.map { _ in user })
         + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : [])
-        + (durability == .replicated ? [Capability.replicated] : []) + (shared == nil ? [] : [Capability.forward, Capability.owners]))
+        + (durability == .replicated ? [Capability.replicated] : [])
+        + (shared == nil ? [] : [Capability.forward, Capability.owners]))
     hub.send(.welcome(welcome), to: id, &output)
     hub.sendKeys(to: id, &output)
     sendOthers(id, connection, knowsHubs: knowsHubs, &output)

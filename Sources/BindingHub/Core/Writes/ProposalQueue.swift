@@ -46,14 +46,13 @@ struct ProposalQueue {
       }
       hub.models.touch(model)
       let log = hub.models[model]
-      let decidesLater = log.decidesLater(at: hub.start)
-      let mustWait = decidesLater || unacknowledged >= limit
+      let mustWait = log.decidesLater(at: hub.start) || unacknowledged >= limit
       if mustWait, answerRepeat(proposals, origin, session, log, &hub) { continue }
       if unacknowledged >= limit {
         hub.retryLater(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
-      if decidesLater {
+      if mustWait {
         if log.batch.waiting.count < hub.configuration.maxWaitingProposals {
           log.batch.waiting.append(kept(proposals, session, frame, &copy))
           unacknowledged += 1
