@@ -24,7 +24,7 @@ if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
 proposals = ProposalQueue(
   Sequencer(
     limits: limits, maxUnconfirmedOutcomes: 1_024, spacing: RankSpacing(gap: configuration.listGap),
-    isShared: configuration.isShared))
+    owners: SharedOwners(configuration, start: birth.start)))
 """,
     ),
     Place(
