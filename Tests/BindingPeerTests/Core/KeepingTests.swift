@@ -192,6 +192,20 @@ struct KeepingTests {
     #expect(confirmed(2) == 1)
   }
 
+  @Test("with .disk what ends because the hub has forgotten this peer is recorded before the join of its number")
+  func forgotten() throws {
+    var bench = keeping(defers: true)
+    bench.live(version: 5, lit)
+    let add = try bench.write(.one(.add, "count", "1")).id
+    bench.lose()
+    bench.open()
+    let drain = bench.welcome(knew: false)
+    let end = try #require(drain.settled.first)
+    #expect(end.id == add && drain.join.unacknowledged == 2)
+    #expect(drain.entries.contains(.decided(add, JournalEntry.Decided(end.outcome))))
+    #expect(!bench.session.hasDeferredOutcomes)
+  }
+
   @Test("an outcome whose commit has not arrived waits for it, and what could not be stored is taken again whole")
   func waits() throws {
     var bench = keeping(defers: true)

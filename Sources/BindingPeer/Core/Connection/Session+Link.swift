@@ -105,6 +105,7 @@ extension Session {
         models[at: index].forgetNumbers(&context, &effects)
       }
       // A decided write whose outcome is not recorded would be sent again by the next run, to a hub without its number.
+      context.outcomes.record(&effects)
       effects.journal += context.outcomes.deferred.takeAll()
       for index in models.indices { models[at: index].keeping.setLowestUnstored(nil) }
     }
