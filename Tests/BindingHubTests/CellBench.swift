@@ -66,6 +66,9 @@ struct CellBench {
     }
   }
 
+  /// When a hub wants to be called next.
+  func nextDeadline(_ hub: Int) -> UInt64 { members[hub].machine.nextDeadline }
+
   func counters(_ hub: Int) -> HubCounters { members[hub].machine.counters }
 
   func handle(_ hub: Int) -> SharedMemoryStore { members[hub].handle }

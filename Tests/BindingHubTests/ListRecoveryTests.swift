@@ -89,7 +89,3 @@ import Testing
     #expect(bench.hub.read().values["cues"] == #"{"$list":1}"#)
   }
 }
-
-extension WireOutcome.Rest {
-  fileprivate var isCommitted: Bool { if case .committed = self { true } else { false } }
-}

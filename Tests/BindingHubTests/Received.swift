@@ -145,3 +145,7 @@ struct ReadModel {
     #expect(joined.digest == digest, "the answer adds up to its digest")
   }
 }
+
+extension WireOutcome.Rest {
+  var isCommitted: Bool { if case .committed = self { true } else { false } }
+}

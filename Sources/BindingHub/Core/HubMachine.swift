@@ -94,7 +94,7 @@ package struct HubMachine {
         let quiet = hub.configuration.recoveryQuietMilliseconds
         deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: quiet))
       }
-      deadline = min(deadline, model.batch.shared.home.answerBy, model.approval.deadline(lease: hub.lease))
+      deadline = min(deadline, model.approval.pending?.answerBy ?? .max, elsewhereDeadline(of: model))
       for session in model.members.waitingJoins {
         guard let due = hub.sessions.join(of: session, in: model.topic)?.subscribeBy else { continue }
         // It may wait for the upstream hub beyond that, or for siblings.

@@ -44,6 +44,12 @@ extension HubMachine {
     return model.batch.shared.home.link != nil && isWaiting || model.approval.isUnsettled(at: hub.start)
   }
 
+  /// When something is due for that, on the monotonic clock. While the log is being written nothing can be done.
+  func elsewhereDeadline(of model: ModelLog) -> UInt64 {
+    guard shared != nil, !model.batch.isAppending else { return .max }
+    return min(model.batch.shared.home.answerBy, model.approval.deadline(lease: hub.lease))
+  }
+
   /// Passes on what has arrived since, and takes back what a silent home has not decided.
   mutating func passOnDue(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let (model, now) = (hub.models[index], time.monotonic)

@@ -30,8 +30,10 @@ extension HubMachine {
     }
     let count = proposals.remaining
     let (admitted, _) = hub.admit(count, bytes: frame.count, hub.sessions[session]?.usage, time, &output)
-    guard others.drain == nil, admitted >= count, let index = modelForForward(head.model, &output) else { return }
+    guard admitted >= count, let index = modelForForward(head.model, &output) else { return }
     let model = hub.models[index]
+    // A hub that is being drained decides only what no other one may: its owner has not been sent away yet.
+    guard others.drain == nil || model.approval.owner != nil else { return }
     let user = hub.access.principal(of: connection) == nil ? nil : head.user
     let origin = Origin(tag: head.identity.tag, name: head.identity.name, user: user)
     let writer = ForwardedWriter(origin, after: head.record)

@@ -48,11 +48,9 @@ extension OwnerApproval {
     claim != nil || missingSince != nil || recorded.map { $0.hub == start && $0.origin.tag != owner } ?? false
   }
 
-  /// When something is due, on the monotonic clock.
+  /// When something is due for the log, on the monotonic clock.
   /// - Parameter lease: how long a hub that nobody reaches stays the owner's, milliseconds.
-  func deadline(lease: UInt64) -> UInt64 {
-    min(pending?.answerBy ?? .max, claim?.until ?? .max, missingSince.map { $0 + lease } ?? .max)
-  }
+  func deadline(lease: UInt64) -> UInt64 { min(claim?.until ?? .max, missingSince.map { $0 + lease } ?? .max) }
 
   /// What the log is to say next; nil: what it says.
   func due(at start: StartNumber, lease: UInt64, now: UInt64) -> Decision? {
