@@ -60,6 +60,30 @@ struct LostOwnerTests {
     #expect(owners.cell.step(40)[1].outcomes(.ben)[1] == .committed(1))
   }
 
+  @Test("a question about fields that get new numbers meanwhile is no question any more")
+  mutating func renumbered() throws {
+    owners = OwnerCell(deletedNames: 1)
+    owners.enter(0, .cat)
+    let topic = owners.cell.topic(0)
+    owners.cell.send(
+      0, .ann,
+      .propose([
+        .of(1, [.set("a", "1"), .set("b", "1"), .set("c", "1")], topic: topic),
+        .of(2, [.delete("a"), .delete("c")], topic: topic),
+      ]))
+    owners.cell.step()
+    _ = owners.claim(0, .ann)
+    let second = WireOperation(verb: .set, field: .id(1), value: json("2"))
+    let request = owners.question(owners.cell.send(0, .cat, .propose([.of(1, [second], topic: topic)])))
+    #expect(request?.fields.map(\.name) == ["b"])
+    owners.enter(1, .ben)
+    #expect(owners.cell.topic(0) != topic && owners.cell.head(0)?.version == 2)
+    owners.answer(request)
+    _ = owners.propose(0, .ann, 2, .delete(Names.owner))
+    owners.cell.step()
+    #expect(owners.cell.head(0)?.version == 2 && (owners.cell.lastStored(0, .cat) ?? 0) == 0)
+  }
+
   @Test("a hub that is drained asks the owner until that is sent away")
   mutating func drained() {
     _ = owners.claim(0, .ann)

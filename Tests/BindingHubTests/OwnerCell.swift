@@ -5,14 +5,20 @@ import Testing
 
 /// Two hubs over one log. "ann" may own "lamp" at the first one; "ben" writes at the second.
 struct OwnerCell {
-  var cell = CellBench(starts: [OwnerCell.starts[0], OwnerCell.starts[1]]) { _ in }
+  var cell = CellBench(hubs: 0)
   static let starts: [StartNumber] = [HubBench.start, 7]
   static let hub = Speaker(40, "hub 1")
   static let ephemeral = Names.ephemeral("lamp")
 
-  init() {
+  /// - Parameter deletedNames: so many the second hub lets a model have before it renumbers its fields; then ben is not
+  ///   there yet.
+  init(deletedNames: Int? = nil) {
+    for (start, other) in zip(OwnerCell.starts, OwnerCell.starts.reversed()) {
+      cell.open(start: start, siblings: [other]) { if start != HubBench.start { $0.maxDeletedNames = deletedNames } }
+    }
+    cell.step()
     enter(0, .ann)
-    enter(1, .ben)
+    if deletedNames == nil { enter(1, .ben) }
     cell.greet(0, OwnerCell.hub)
   }
 

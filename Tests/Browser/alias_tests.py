@@ -71,6 +71,8 @@ def test_scripts_use_both_names_of_a_field(stand: Stand) -> None:
     same(tab.eval("() => lamp.names()"), ["@description", "brightness", "on"])
     same(tab.eval("() => lamp.set('level', 10)")["kind"], "committed")
     same(tab.eval("() => lamp.change({ level: 11, on: false })")["kind"], "committed")
+    # A commit may arrive after the answer to its proposal.
+    tab.until("the change", "() => lamp.info('level').version === 4")
     conditional = "() => lamp.propose([['add', 'level', 1]], [['level', lamp.epoch, lamp.info('level').version]])"
     same(tab.eval(conditional)["kind"], "committed")
     same(tab.eval("() => [lamp.get('level'), lamp.get('brightness'), lamp.info('level').own]"), [12, 12, True])

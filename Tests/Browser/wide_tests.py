@@ -131,7 +131,13 @@ def test_a_malformed_address_keeps_the_list_and_back_shows_the_previous_model(st
         tab.until(model, title, model)
     tab.page.go_back()
     tab.until("the model before", title, "b")
-    tab.eval("() => { location.hash = 'nowhere' }")
+    # The fields of the model before are still to be drawn.
+    tab.eval("""async () => {
+        document.querySelector('[data-id=c]').click()
+        history.pushState(null, '', '#nowhere')
+        dispatchEvent(new Event('hashchange'))
+        for (const _ of [1, 2]) await new Promise(requestAnimationFrame)
+    }""")
     tab.page.get_by_text("This model does not exist yet").wait_for()
     stand.set("nowhere.x=1")
     tab.until("the created field", "() => document.querySelector('#rows output')?.textContent === '1'")

@@ -44,10 +44,13 @@ extension ModelPublisher {
     hub.models.changeTopic(of: index)
     // A peer must not offer fields whose deletion is forgotten.
     model.recovery.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
-    for waiting in model.batch.waiting + model.batch.shared.home.end(at: hub.lastTick) {
+    let asked = model.approval.pending.map { [$0.proposal] } ?? []
+    for waiting in model.batch.waiting + model.batch.shared.home.end(at: hub.lastTick) + asked {
       hub.sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     }
+    // They name fields by their former ids.
     model.batch.waiting.removeAll()
+    model.approval.pending = nil
     model.members.waitingJoins.removeAll()
     model.members.routed.removeAll()
     catchups.end(in: model)

@@ -62,6 +62,7 @@ export class ModelView {
     this.id = null
     this.#model = undefined
     at('undoing').dataset.undoing = ''
+    this.#rows.show(undefined)
     this.#past.show(undefined)
     at('model-title').textContent = id
     at('model-version').textContent = ''
