@@ -165,7 +165,7 @@ if Mutant.isOn(.cellHomeAnswersOnSend) {
     ),
     Place(
         _HOMES + "SharedOwners.swift", "func isAwaited", "before",
-        "return recorded.map",
+        "return claim.map",
         "if Mutant.isOn(.cellOwnerUnawaited) { return false }",
     ),
     Place(

@@ -121,7 +121,7 @@ extension HubMachine {
       return try? PassedProposal(cursor, refusal: refusal) { Int($0) < fields.count ? fields[$0].name : nil }
     }
     if let passed = passed ?? nil { return passed }
-    hub.sessions.with(session.id) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+    hub.sessions.endWait(session.id)
     return nil
   }
 
@@ -135,7 +135,7 @@ extension HubMachine {
     for passed in decided {
       let session = passed.proposal.session
       guard let outcome = outcome(of: passed, in: model) else {
-        hub.sessions.with(session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+        hub.sessions.endWait(session)
         continue
       }
       if case .committed(_, let version) = outcome {

@@ -37,10 +37,15 @@ extension OwnerApproval {
     return recorded.map { $0.hub != start } ?? false
   }
 
+  /// Whether the log says that this peer owns the model, at the hub with this number.
+  func isOwned(by tag: Tag?, at start: StartNumber) -> Bool {
+    recorded.map { $0.hub == start && $0.origin.tag == tag } ?? false
+  }
+
   /// Whether the log says that a peer at the hub with this number owns the model, and the peer is still to propose it
   /// again. What others write waits: it may have owned the model at another hub a moment ago.
   func isAwaited(at start: StartNumber) -> Bool {
-    return recorded.map { $0.hub == start && $0.origin.tag != owner && $0.origin.tag == claim?.origin.tag } ?? false
+    return claim.map { isOwned(by: $0.origin.tag, at: start) && $0.origin.tag != owner } ?? false
   }
 
   /// Whether the log is to say something else soon.
@@ -55,8 +60,7 @@ extension OwnerApproval {
   /// What the log is to say next; nil: what it says.
   func due(at start: StartNumber, lease: UInt64, now: UInt64) -> Decision? {
     if let claim, recorded.map({ $0.hub == start || $0.origin.tag == claim.origin.tag }) ?? true {
-      let isRecorded = recorded.map { $0.hub == start && $0.origin.tag == claim.origin.tag } ?? false
-      return isRecorded ? nil : Decision(start, of: claim.origin, form: .owner)
+      return isOwned(by: claim.origin.tag, at: start) ? nil : Decision(start, of: claim.origin, form: .owner)
     }
     guard let recorded else { return nil }
     let isOver = recorded.hub == start ? recorded.origin.tag != owner : missingSince.map { $0 + lease <= now } ?? false
@@ -89,8 +93,9 @@ extension HubMachine {
     model.approval.missingSince = nil
     hub.models.touch(index)
     guard let whole = model.counterpart else { return }
-    let isHere = model.approval.recorded.map { $0.hub == hub.start && $0.origin.tag == model.approval.owner } ?? false
-    if model.approval.owner != nil, !isHere { hub.change(whole, [(Names.owner, nil)], time) }
+    if let owner = model.approval.owner, !model.approval.isOwned(by: owner, at: hub.start) {
+      hub.change(whole, [(Names.owner, nil)], time)
+    }
     siblings.show([hub.models[whole].id: [Names.owner]], presence, &hub, time)
     settleEphemeral(whole, time, &output)
   }

@@ -46,7 +46,7 @@ extension ModelPublisher {
     model.recovery.storedFrom = RecoveryPoint(epoch: hub.epoch, version: model.version)
     let asked = model.approval.pending.map { [$0.proposal] } ?? []
     for waiting in model.batch.waiting + model.batch.shared.home.end(at: hub.lastTick) + asked {
-      hub.sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+      hub.sessions.endWait(waiting.session)
     }
     // They name fields by their former ids.
     model.batch.waiting.removeAll()

@@ -24,15 +24,13 @@ extension Sequencer {
           + "--sibling and the addresses of the others, in this version or a later one")
     }
     let tag = model.origin(ofWriter: writer).tag
-    guard let recorded = stored.approval.recorded, recorded.hub != owners.start || recorded.origin.tag == tag else {
+    if stored.approval.isOwned(by: tag, at: owners.start) { return }
+    guard let recorded = stored.approval.recorded, recorded.hub != owners.start, recorded.origin.tag != tag else {
       throw .claim
     }
-    guard recorded.origin.tag == tag else {
-      throw .refused(
-        .notOwner,
-        "\(stored.id).\(field) belongs to \(recorded.origin) at another hub, until that peer deletes it or disconnects")
-    }
-    if recorded.hub != owners.start { throw .claim }
+    throw .refused(
+      .notOwner,
+      "\(stored.id).\(field) belongs to \(recorded.origin) at another hub, until that peer deletes it or disconnects")
   }
 
   /// A peer wants to own the model of an ephemeral one, which nobody else here does.

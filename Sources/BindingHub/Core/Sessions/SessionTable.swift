@@ -202,6 +202,9 @@ struct SessionTable {
     return body(&records.values[index])
   }
 
+  /// A proposal of a session waits no longer, and gets no answer from here.
+  mutating func endWait(_ id: SessionID) { with(id) { $0.unacknowledged = max($0.unacknowledged - 1, 0) } }
+
   /// A session's join of a model. Reads by index, because returning a record copies all of it.
   func join(of id: SessionID, in topic: Topic) -> JoinRecord? {
     guard let index = records.index(forKey: id) else { return nil }

@@ -201,7 +201,7 @@ struct ProposalQueue {
       decide(cursor, origin, writer, proposal.session, hub.models[index], &hub, time, approval: approval)
     }
     switch decided ?? .answered {
-    case .answered: hub.sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+    case .answered: hub.sessions.endWait(proposal.session)
     case .waits:
       if hub.configuration.isShared { hub.models[index].batch.pending.proposals.append(proposal) }
     case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, &hub, time, &output)
