@@ -33,9 +33,9 @@ def opened(stand: Stand, path: str, **options: Any) -> Tab:
             edit.click()
         tab.until("a live control", """() => [...document.querySelectorAll("[data-bind]")]
             .some((one) => one.matches("input:enabled, select:enabled"))""")
-        # Until their script is here they are enabled, whatever there is to undo.
-        tab.until("its buttons of undo", """() => [...document.querySelectorAll("[data-undo], [data-redo]")]
-            .every((one) => one.title)""")
+    # Until their script is here they are enabled, whatever there is to undo.
+    tab.until("its buttons of undo", """() => [...document.querySelectorAll("[data-undo], [data-redo]")]
+        .every((one) => one.title)""")
     return tab
 
 
