@@ -32,8 +32,8 @@ extension LogOracle {
     }
     if field == SimulatedField.sum {
       sums[point.model].bring(
-        LogOracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: point.model), into: point.epoch, by: name.tag
-      )
+        LogOracle.number(value) ?? 0, from: claims.replica(of: name.tag, in: point.model), into: point.epoch,
+        at: point.version)
     }
     // The latest recovery counts: it may be the value over which an earlier replica was recovered.
     if let earlier = record(value, in: field, name, point), earlier.number > 0,
@@ -56,7 +56,7 @@ extension LogOracle {
       claims.forgeries.insert(.init(model: point.model, field: field))
       return
     }
-    if field == SimulatedField.sum, let offerer = sums[point.model].add(name, in: point.epoch) {
+    if field == SimulatedField.sum, let offerer = sums[point.model].add(name, in: point.epoch, at: point.version) {
       guard let offerer, !claims.hasSeen(name, offerer: offerer) else {
         throw Violation(.exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(point)) twice")
       }

@@ -149,7 +149,7 @@ final class LogOracle: Invariant {
         }
       }
       if let head { setState(present[model], at: Point(model: model, epoch: epoch, version: head)) }
-      sums[model].begin(epoch, at: LogOracle.number(present[model][SimulatedField.sum]) ?? 0)
+      sums[model].begin(epoch, at: head)
       if head == nil, floor.version > 0 { beginAtFloor(model, epoch) }
     }
   }

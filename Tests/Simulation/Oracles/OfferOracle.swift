@@ -27,7 +27,8 @@ struct OfferOracle: Invariant, SimulationPart {
     if offer.chunk == 0 { peer.numbers.offered.removeAll() }
     peer.numbers.offered += OfferOracle.seen(in: offer)
     guard offer.isLast, wasAccepted else { return }
-    log.claims.record(peer.numbers.offered, from: peer.tag, at: offer.epoch, in: model)
+    let replica = SumAdditions.Replica(epoch: offer.epoch, version: offer.version, offerer: peer.tag)
+    log.claims.record(peer.numbers.offered, of: replica, in: model)
   }
 
   private static func seen(in offer: Offer) -> [SeenNumber] {

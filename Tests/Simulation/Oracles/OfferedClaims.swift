@@ -16,7 +16,7 @@ struct OfferedClaims {
     let field: Int
   }
   private var numbers: [Key: ProposalNumber] = [:]
-  private var epochs: [Key: Epoch] = [:]
+  private var replicas: [Key: SumAdditions.Replica] = [:]
   private var recovered: Swift.Set<FieldKey> = []
   /// All values that fields ever had.
   private var stood: [FieldKey: Swift.Set<FieldValue>] = [:]
@@ -28,11 +28,12 @@ struct OfferedClaims {
 
   mutating func begin() {
     numbers.removeAll()
-    epochs.removeAll()
+    replicas.removeAll()
   }
 
-  mutating func record(_ seen: [SeenNumber], from offerer: Tag, at epoch: Epoch, in model: Int) {
-    epochs[Key(model: model, offerer: offerer, writer: .none)] = epoch
+  mutating func record(_ seen: [SeenNumber], of replica: SumAdditions.Replica, in model: Int) {
+    let offerer = replica.offerer
+    replicas[Key(model: model, offerer: offerer, writer: .none)] = replica
     for one in seen {
       numbers[Key(model: model, offerer: offerer, writer: one.tag), default: 0] = max(
         one.number, numbers[Key(model: model, offerer: offerer, writer: one.tag)] ?? 0)
@@ -62,8 +63,9 @@ struct OfferedClaims {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false
   }
 
-  /// The epoch of an offered replica.
-  func epoch(of offerer: Tag, in model: Int) -> Epoch {
-    epochs[Key(model: model, offerer: offerer, writer: .none)] ?? 0
+  /// The replica that a peer has offered last; one without commits, if it has offered none.
+  func replica(of offerer: Tag, in model: Int) -> SumAdditions.Replica {
+    replicas[Key(model: model, offerer: offerer, writer: .none)]
+      ?? SumAdditions.Replica(epoch: 0, version: 0, offerer: offerer)
   }
 }
