@@ -141,6 +141,24 @@ struct SiblingTests {
     }
   }
 
+  @Test("what comes from another hub just after the last peer here has left is there for the next one")
+  func comesBetweenPeers() {
+    let (ann, ben) = (join("ann", 0), join("ben", 1))
+    write(ann, .set("cursor", "1"))
+    #expect(stage.shown(ben) == ["cursor": "1 of ann"])
+    stage.cut(1, 0)
+    stage.cut(0, 1)
+    stage.advance(25_000)
+    #expect(stage.shown(ben).isEmpty && stage.present(ben) == ["ben": "nothing"])
+    ben.session.bye(now: stage.now, into: &ben.effects)
+    stage.advance(1_500)
+    stage.cut(1, 0, false)
+    stage.advance(500)
+    let cat = join("cat", 1)
+    #expect(stage.shown(cat) == ["cursor": "1 of ann"])
+    #expect(stage.present(cat) == ["ann": "nothing", "cat": "nothing"])
+  }
+
   @Test("what nobody follows any more is not kept: 60 times over, with new peers each time, nothing is left")
   func nothingIsLeft() {
     let keeper = join("keeper", 0, models: ["lamp"])

@@ -65,6 +65,8 @@ extension HubMachine {
     guard model.ephemeral != nil else { return }
     guard index != whole else {
       if !siblings.isEmpty { siblings.follow(model.id, now: time.monotonic) }
+      // What siblings have may have come while there was no such model here.
+      if model.members.sessions.count == 1 { siblings.showAll(in: model.id, presence, &hub, time) }
       return
     }
     if shared != nil, isNew { loadNew(whole, &output) }

@@ -90,6 +90,12 @@ extension SiblingParts {
     }
   }
 
+  /// Brings an ephemeral model up to date with all that siblings have.
+  func showAll(in model: String, _ presence: PresenceTable, _ hub: inout HubContext, _ time: HubTime) {
+    let fields = links.indices.reduce(into: Set<String>()) { $0.formUnion(self.fields(in: model, of: $1)) }
+    if !fields.isEmpty { show([model: fields], presence, &hub, time) }
+  }
+
   /// Fields that no peer here holds any more: siblings may have values of them.
   func showFreed(_ fields: [FieldID], in index: Int, _ hub: inout HubContext, _ time: HubTime) {
     let model = hub.models[index]
