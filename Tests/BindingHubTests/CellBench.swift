@@ -55,9 +55,11 @@ struct CellBench {
   }
 
   /// A hub reaches another one over a link.
-  mutating func reach(from hub: Int, over link: Int = 0, start: StartNumber, capabilities: [String]) {
+  mutating func reach(
+    from hub: Int, over link: Int = 0, start: StartNumber, capabilities: [String], log: LogID = 3
+  ) {
     let welcome = Welcome(
-      session: 1, logID: 3, epoch: HubBench.epoch, durability: .disk, heartbeatMilliseconds: 1_000,
+      session: 1, logID: log, epoch: HubBench.epoch, durability: .disk, heartbeatMilliseconds: 1_000,
       leaseMilliseconds: 10_000, now: 0, hub: "hub", endpoints: [], capabilities: capabilities)
     act(hub) { machine, time, output in
       machine.handle(
@@ -102,21 +104,23 @@ struct CellBench {
   // MARK: Links
 
   /// A hub says hello to another one.
-  mutating func greet(_ hub: Int, _ sibling: Speaker) {
-    let capabilities = [Capability.users, Capability.sibling]
+  @discardableResult
+  mutating func greet(_ hub: Int, _ sibling: Speaker, counts: Bool = false) -> Received {
+    let capabilities = [Capability.users, Capability.sibling] + (counts ? [Capability.counts] : [])
     let hello = Hello(identity: sibling.identity, leaseMilliseconds: 60_000, capabilities: capabilities)
-    send(hub, sibling, .hello(hello))
-    step()
+    return send(hub, sibling, .hello(hello)) + step()[hub]
   }
 
   /// What a hub wants to pass on is lost.
-  mutating func loseRequests(of hub: Int) { _ = members[hub].machine.takeRequests(ofSibling: 0) }
+  mutating func loseRequests(of hub: Int) { _ = takeRequests(of: hub) }
+
+  mutating func takeRequests(of hub: Int) -> [UplinkRequest] { members[hub].machine.takeRequests(ofSibling: 0) }
 
   /// Delivers what a hub passes on; what the other one sends then.
   @discardableResult
   mutating func forward(from: Int, to: Int, as sibling: Speaker) -> Received {
     var received = Received(HubOutput())
-    for request in members[from].machine.takeRequests(ofSibling: 0) {
+    for request in takeRequests(of: from) {
       guard case .forward(let forwarded) = request else { continue }
       var writer = WireWriter()
       PeerHeader(kind: .forward, session: sibling.session, start: members[to].machine.start).write(to: &writer)
@@ -143,7 +147,8 @@ struct CellBench {
   }
 
   /// A hub loses its first link.
-  mutating func cut(from hub: Int) {
+  @discardableResult
+  mutating func cut(from hub: Int) -> Received {
     act(hub) { machine, time, output in machine.handle(.cut(nil), ofSibling: 0, time: time, into: &output) }
   }
 

@@ -33,6 +33,25 @@ struct VerificationTests {
     try #require(bench.machine.head(of: model)).digest
   }
 
+  @Test("what several hubs find is one: peers add up, and a hub with other values at a version differs")
+  func sum() {
+    func finding(_ version: Version, _ digest: String, equal: Int, silent: [String] = []) -> HubVerification.Finding {
+      HubVerification.Finding(
+        model: "lamp", version: version, digest: digest, equal: equal, different: [], silent: silent, unable: [])
+    }
+    let other = HubVerification.Finding(
+      model: "fan", version: 1, digest: "c", equal: 1, different: ["x"], silent: [], unable: ["y"])
+    func sum(_ second: HubVerification.Finding) -> [HubVerification.Finding] {
+      HubVerification.sum([
+        (HubAddress(tcp: "10.0.0.1", port: 1), [finding(7, "a", equal: 2, silent: ["p"])]),
+        (HubAddress(tcp: "10.0.0.2", port: 2), [second, other]),
+      ])
+    }
+    #expect(sum(finding(8, "b", equal: 3)) == [other, finding(8, "b", equal: 5, silent: ["p"])])
+    #expect(sum(finding(6, "b", equal: 3)) == [other, finding(7, "a", equal: 5, silent: ["p"])])
+    #expect(sum(finding(7, "b", equal: 0))[1].different == ["tcp://10.0.0.2:2"])
+  }
+
   @Test("a verification ends immediately when all peers have reported equal digests")
   func equal() throws {
     var bench = bench()

@@ -121,6 +121,7 @@ enum BadVectors {
       toPeer("catchup-oversize", patched(good("catchup-empty"), 65, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 fields"),
       toHub("report-oversize", patched(good("report"), 13, 3), "three models do not fit in the bytes left"),
       toHub("report-none", Array(good("report").prefix(13)) + [0, 0], "a report is about one model at least"),
+      toHub("counted-oversize", patched(good("counted-nobody"), 25, 1), "a name needs one byte"),
       toPeer("awaited-oversize", patched(good("awaited"), 30, 1), "a name needs one byte"),
       toPeer("outcomes-oversize", patched(good("outcomes-none"), 25, 1, 0), "one outcome needs nine bytes"),
     ]
@@ -195,6 +196,9 @@ enum BadVectors {
       toHub("report-topic", patched(good("report"), 15, 0), "0x01000000 is the topic of heartbeats"),
       toHub("verify-with-start", patched(good("verify"), 9, 1), "a verify's start is 0"),
       toPeer("awaited-end", patched(good("awaited"), 29, 5), "ends are 0 to 4"),
+      toPeer("count-all", patched(good("count"), 42, 2), "a flag is 0 or 1"),
+      toPeer(
+        "count-ephemeral", replaced(good("count"), "lamp", Array("l@mp".utf8)), "an @ in a model id"),
       toPeer("ask-flags", patched(good("ask"), 25, 1), "no bit has a meaning"),
       toPeer("ask-without-model", patched(good("ask"), 3, 0), "a model's topic is from 0x01000001 on"),
       toPeer("welcome-durability", patched(good("welcome"), 35, 3), "durabilities are 0, 1 and 2"),

@@ -36,6 +36,24 @@ extension GoodVectors {
             AppliedEntry(topic: kiosk, epoch: epoch, version: 0, digest: 0, healed: 0),
           ]))
       ),
+      (
+        "count",
+        down(
+          .count(
+            CountApplied(
+              session: session, request: 4_000_000_000, model: "lamp", epoch: epoch, version: 42, isOfAll: true,
+              timeoutMilliseconds: 4_000)))
+      ),
+      (
+        "count-any",
+        down(
+          .count(
+            CountApplied(
+              session: session, request: 1, model: "lamp", epoch: epoch, version: UInt64.max, isOfAll: false,
+              timeoutMilliseconds: 0)))
+      ),
+      ("counted", up(.counted(AppliedCount(request: 4_000_000_000, applied: 2, of: 3, missing: ["Gerät ☀️"])))),
+      ("counted-nobody", up(.counted(AppliedCount(request: 1, applied: 0, of: 0)))),
       ("verify", .toHub(.verify(Verify(timeoutMilliseconds: 2_000)), session: 0, start: 0)),
       (
         "verify-some",

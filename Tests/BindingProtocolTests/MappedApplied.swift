@@ -58,3 +58,30 @@ extension Verify: Mapped {
     content.texts("names", &names)
   }
 }
+
+extension CountApplied: Mapped {
+  static var blank: CountApplied {
+    CountApplied(session: 0, request: 0, model: "", epoch: 0, version: 0, isOfAll: false, timeoutMilliseconds: 0)
+  }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("session", &session)
+    content.number("request", &request)
+    content.text("model", &model)
+    content.number("epoch", &epoch)
+    content.number("version", &version)
+    content.flag("all", &isOfAll)
+    content.number("withinMs", &timeoutMilliseconds)
+  }
+}
+
+extension AppliedCount: Mapped {
+  static var blank: AppliedCount { AppliedCount(request: 0, applied: 0, of: 0) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("request", &request)
+    content.number("applied", &applied)
+    content.number("of", &of)
+    content.texts("missing", &missing)
+  }
+}

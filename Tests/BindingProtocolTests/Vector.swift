@@ -74,6 +74,7 @@ enum Vector: Equatable {
     case .drain(let content): content.content
     case .history(let content): content.content
     case .forward(let content): content.content
+    case .counted(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -95,6 +96,7 @@ enum Vector: Equatable {
     case .keys(let content): content.content
     case .upstream(let content): content.content
     case .hubs(let content): content.content
+    case .count(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -157,6 +159,7 @@ enum Vector: Equatable {
     case .drain: return .drain(.read(body, problems: &problems))
     case .history: return .history(.read(body, problems: &problems))
     case .forward: return .forward(.read(body, problems: &problems))
+    case .counted: return .counted(.read(body, problems: &problems))
     }
   }
 
@@ -177,6 +180,7 @@ enum Vector: Equatable {
     case .keys: .keys(.read(body, problems: &problems))
     case .upstream: .upstream(.read(body, problems: &problems))
     case .hubs: .hubs(.read(body, problems: &problems))
+    case .count: .count(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

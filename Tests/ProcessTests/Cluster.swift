@@ -1,8 +1,13 @@
 #if Etcd
   import BindbusTesting
+  import BindingPeer
   import EtcdServer
   import Foundation
   import Testing
+
+  struct ClusterCounter: Model {
+    @Field(policy: .add) var count = 0
+  }
 
   /// Several hubs over one log in etcd.
   final class Cluster {

@@ -5,10 +5,6 @@
   import Foundation
   import Testing
 
-  private struct Counter: Model {
-    @Field(policy: .add) var count = 0
-  }
-
   @Suite("Several hubs over one log in etcd", .serialized)
   struct ClusterTests {
     @Test("a value set at one hub is at the other, with the same version, and watchers of both follow")
@@ -82,62 +78,6 @@
       withExtendedLifetime(hubs) {}
     }
 
-    @Test("of hubs whose peers write one model at once, one decides for all, and few appends lose")
-    func home() async throws {
-      let cluster = try Cluster(hubs: 3)
-      let hubs = try cluster.startAll(withSiblings: true)
-      // Two writers at each hub: there is always something to pass on.
-      let writers = CountingWriters(at: cluster.hubs + cluster.hubs)
-      func counted() throws -> (passedOn: Int, lost: Int, stored: Int) {
-        func sum(_ name: String) throws -> Int { try (0..<3).reduce(0) { try $0 + cluster.counter(name, $1) } }
-        return (try sum("passedOn"), try sum("movedBatches"), try sum("batches"))
-      }
-      // Until the hubs know each other each decides for its own peers.
-      try #require(try await eventually(timeout: .seconds(30)) { try counted().passedOn > 100 })
-      let first = try counted()
-      let isEnough = try await eventually(timeout: .seconds(60)) { try counted().stored > first.stored + 1_000 }
-      let acknowledged = try await writers.end()
-      let last = try counted()
-      #expect(isEnough && last.passedOn > first.passedOn + 1_000, "from \(first) to \(last)")
-      #expect((last.lost - first.lost) * 10 < last.stored - first.stored, "from \(first) to \(last)")
-      for hub in 0..<3 {
-        #expect(try cluster.run(hub, "get", "counter.count", "--latest", "--raw").output == "\(acknowledged)")
-      }
-      withExtendedLifetime(hubs) {}
-    }
-
-    @Test("an owner is asked about what is written at any hub, also after it has gone to another one")
-    func owner() async throws {
-      let cluster = try Cluster(hubs: 3)
-      let hubs = try cluster.startAll(withSiblings: true)
-      let peer = try Peer(name: "keeper", hub: HubLocation(cluster.hubs[0...1].joined(separator: ",")))
-      let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30))
-      let ownership = try await counter.validate { new, _ in
-        if new.count > 9 { throw RefusalError("9 are enough") }
-      }
-      func set(_ value: Int, at hub: Int) throws -> (code: Int32?, output: String) {
-        try cluster.run(hub, "set", "counter.count=\(value)")
-      }
-      for hub in 0..<3 { #expect(try set(hub + 1, at: hub).code == 0) }
-      for hub in 0..<3 {
-        let refused = try set(10, at: hub)
-        #expect(refused.code != 0 && refused.output.contains("keeper says: 9 are enough"), "\(refused)")
-      }
-      let address = try #require(peer.status.hub)
-      let first = try #require(cluster.hubs[0...1].firstIndex(of: address))
-      hubs[first].send(SIGKILL)
-      _ = hubs[first].end()
-      // It waits for the owner, which goes to the other hub.
-      let later = try set(10, at: 2)
-      #expect(later.code != 0 && later.output.contains("keeper says: 9 are enough"), "\(later)")
-      #expect(try set(5, at: 2).code == 0)
-      ownership.release()
-      let isFree = await eventually(timeout: .seconds(30)) { (try? set(10, at: 2).code) == 0 }
-      #expect(isFree)
-      await peer.close()
-      withExtendedLifetime(hubs) {}
-    }
-
     @Test("a hub cut from the log reads on, acknowledges nothing, says so, and gives nothing old as the latest")
     func cutOff() async throws {
       let cluster = try Cluster(hubs: 1)
@@ -190,7 +130,7 @@
       }
       #expect(try cluster.run(0, "rm", "lamp/7.level").code == 0)
       let peer = try Peer(name: "counter", hub: HubLocation(cluster.hubs[0]), keeping: .file("\(folder)/keep"))
-      let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(20))
+      let counter = try await peer.share(ClusterCounter.self, id: "counter", on: .direct, timeout: .seconds(20))
       for _ in 0..<20 { _ = try await counter.$count.add(1).committed }
       let before = try cluster.run(0, "get", "lamp/", "--json").output
       file.send(SIGTERM)

@@ -30,7 +30,7 @@ extension Uplink {
     case .end(let id, let isLeaving):
       if isLeaving, writers[id]?.phase == .open { send(.leave(Leave()), for: id, now: now) }
       _ = writers.remove(id)
-    case .follow, .unfollow, .list, .forward: break
+    case .follow, .unfollow, .list, .forward, .counted: break
     }
   }
 
@@ -135,7 +135,7 @@ extension Uplink {
   }
 
   /// Proposals by messages.
-  private static func parts(of proposals: [PassedProposal]) -> [ArraySlice<PassedProposal>] {
+  static func parts(of proposals: [PassedProposal]) -> [ArraySlice<PassedProposal>] {
     var parts: [ArraySlice<PassedProposal>] = []
     var rest = proposals[...]
     while !rest.isEmpty {
@@ -150,19 +150,6 @@ extension Uplink {
       rest = rest.dropFirst(count)
     }
     return parts
-  }
-
-  /// Passes proposals on to the home of a model. Nothing is answered: the log shows what becomes of them.
-  mutating func forward(_ forwarded: ForwardedProposals) {
-    guard isOpen, let start = welcomeStart else { return }
-    for part in Uplink.parts(of: forwarded.proposals) {
-      var writer = WireWriter()
-      PeerHeader(kind: .forward, session: session.number, start: start).write(to: &writer)
-      forwarded.head.write(to: &writer)
-      writer.proposals(part, topic: Topics.firstModel)
-      counters.forwarded += UInt64(part.count)
-      actions.append(.send(writer.bytes))
-    }
   }
 
   /// Answers proposals that cannot be passed on now. Their peers repeat them after a pause, in order.
@@ -232,7 +219,7 @@ extension Uplink {
 
   // MARK: Sending
 
-  private var welcomeStart: StartNumber? { session.startNumber }
+  var welcomeStart: StartNumber? { session.startNumber }
 
   private mutating func send(_ message: PeerMessage, for id: SessionID, now: UInt64) {
     guard let upstream = writers[id]?.upstream, upstream != 0, let start = welcomeStart else { return }
@@ -246,7 +233,7 @@ extension Uplink {
 }
 
 extension WireWriter {
-  fileprivate mutating func proposals(_ proposals: ArraySlice<PassedProposal>, topic: Topic) {
+  mutating func proposals(_ proposals: ArraySlice<PassedProposal>, topic: Topic) {
     u16(UInt16(proposals.count))
     for proposal in proposals { proposal.write(to: &self, topic: topic) }
   }

@@ -67,7 +67,7 @@ package struct Uplink: Sendable {
     } else {
       // Not `hubs`: it is told of no other hub, and stays with its own.
       session.capabilities = [
-        Capability.ephemeral, Capability.users, Capability.draft, Capability.sibling,
+        Capability.ephemeral, Capability.users, Capability.draft, Capability.sibling, Capability.counts,
       ]
     }
   }
@@ -130,6 +130,7 @@ package struct Uplink: Sendable {
   /// Receives one frame of the upstream hub.
   package mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64) {
     if let writer = writers.owner(ofFrame: frame) { return receive(frame, for: writer, now: now) }
+    if let question = question(in: frame) { events.append(.counts(question)) }
     if let refused = refusedModel(in: frame) { events.append(.unreadable(model: refused.model, refused.error)) }
     session.receive(frame, now: now, into: &effects)
   }
@@ -182,6 +183,7 @@ package struct Uplink: Sendable {
       session.leave(model, now: now, into: &effects)
     case .list(let prefix): session.joinPrefix(prefix, now: now, into: &effects)
     case .forward(let forwarded): forward(forwarded)
+    case .counted(let count): tell(count)
     case .greet, .join, .propose, .alive, .leave, .end: handleWriter(request, now: now)
     }
     settle(now: now)

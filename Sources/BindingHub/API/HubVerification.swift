@@ -78,6 +78,30 @@ public enum HubVerification {
   }
 }
 
+extension HubVerification {
+  /// What several hubs of one log have found, as one: the peers of all of them. Where two hubs have other values at the
+  /// same version, the latter is among the different ones under its address.
+  package static func sum(_ hubs: [(address: HubAddress, findings: [Finding])]) -> [Finding] {
+    var sums: [String: Finding] = [:]
+    for (address, findings) in hubs {
+      for finding in findings {
+        guard var sum = sums[finding.model] else {
+          sums[finding.model] = finding
+          continue
+        }
+        sum.equal += finding.equal
+        sum.different += finding.different
+        sum.silent += finding.silent
+        sum.unable += finding.unable
+        if finding.version == sum.version, finding.digest != sum.digest { sum.different.append("\(address)") }
+        if finding.version > sum.version { (sum.version, sum.digest) = (finding.version, finding.digest) }
+        sums[finding.model] = sum
+      }
+    }
+    return sums.values.sorted { $0.model < $1.model }
+  }
+}
+
 extension HubVerification.Finding {
   init?(_ json: JSON) {
     func names(_ member: String) -> [String] { json[member]?.elements?.compactMap(\.string) ?? [] }

@@ -40,7 +40,8 @@ extension HubMachine {
     history.readNext(publisher.congested, &hub, time, &output)
     hub.sendOutcomes(&output)
     reporter.send(heartbeat: publisher.heads.number, &hub, edge, others, time, &output)
-    publisher.endWaits(&hub, time, &output)
+    publisher.endWaits(siblings: siblings.reachedCount, &hub, time, &output)
+    siblings.tell(publisher.barriers.takeCounted())
   }
 
   /// Sends a model's decisions to the store, renumbers its fields, and answers its joins.

@@ -218,9 +218,9 @@ package struct HubMachine {
       if let index = proposals.receive(approval, session, &hub) { goOn(index, time, &output) }
     case .awaitApplied where hub.sessions[session]?.capabilities.reports == false,
       .report where hub.sessions[session]?.capabilities.reports == false:
-      throw WireError(
-        message: message.kind.name.description, place: "kind",
-        problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
+      throw message.kind.unnamed(Capability.applied)
+    case .counted where !hub.trusts(sibling: session): throw message.kind.unnamed(Capability.sibling)
+    case .counted(let count): publisher.barriers.receive(count, of: session)
     case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
     case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)

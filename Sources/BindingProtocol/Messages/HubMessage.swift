@@ -66,6 +66,7 @@ package enum HubMessage: Sendable, Hashable {
   case past(PastPage)
   case upstream(UpstreamState)
   case hubs(OtherHubs)
+  case count(CountApplied)
 
   /// The kind of the message.
   package var kind: HubMessageKind {
@@ -92,6 +93,7 @@ package enum HubMessage: Sendable, Hashable {
     case .past: .past
     case .upstream: .upstream
     case .hubs: .hubs
+    case .count: .count
     }
   }
 
@@ -119,6 +121,7 @@ package enum HubMessage: Sendable, Hashable {
     case .past(let content): content
     case .upstream(let content): content
     case .hubs(let content): content
+    case .count(let content): content
     }
   }
 
@@ -163,6 +166,7 @@ package enum HubMessage: Sendable, Hashable {
     case .past: self = .past(try PastPage(from: &reader))
     case .upstream: self = .upstream(try UpstreamState(from: &reader))
     case .hubs: self = .hubs(try OtherHubs(from: &reader))
+    case .count: self = .count(try CountApplied(from: &reader))
     }
     try reader.end()
   }

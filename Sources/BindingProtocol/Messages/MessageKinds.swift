@@ -24,6 +24,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case history = 0x11
   case drain = 0x12
   case forward = 0x13
+  case counted = 0x14
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -44,6 +45,7 @@ package enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .history: "history"
     case .drain: "drain"
     case .forward: "forward"
+    case .counted: "counted"
     }
   }
 }
@@ -72,6 +74,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case ask = 0x94
   case past = 0x95
   case hubs = 0x96
+  case count = 0x97
 
   /// The name in the protocol.
   package var name: StaticString {
@@ -98,6 +101,7 @@ package enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .ask: "ask"
     case .past: "past"
     case .hubs: "hubs"
+    case .count: "count"
     }
   }
 

@@ -58,6 +58,7 @@ package enum PeerMessage: Sendable, Hashable {
   case drain(DrainRequest)
   case history(HistoryRequest)
   case forward(Forward)
+  case counted(AppliedCount)
 
   /// The kind of the message.
   package var kind: PeerMessageKind {
@@ -78,6 +79,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .drain: .drain
     case .history: .history
     case .forward: .forward
+    case .counted: .counted
     }
   }
 
@@ -118,6 +120,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .drain: self = .drain(try DrainRequest(from: &reader))
     case .history: self = .history(try HistoryRequest(from: &reader))
     case .forward: self = .forward(try Forward(from: &reader))
+    case .counted: self = .counted(try AppliedCount(from: &reader))
     }
     try reader.end()
   }
@@ -146,6 +149,7 @@ package enum PeerMessage: Sendable, Hashable {
     case .drain(let request): request.write(to: &writer)
     case .history(let request): request.write(to: &writer)
     case .forward(let forward): forward.write(to: &writer)
+    case .counted(let count): count.write(to: &writer)
     case .askHeads, .status: break
     }
   }

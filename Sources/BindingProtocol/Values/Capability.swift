@@ -58,6 +58,9 @@ package enum Capability {
   /// A hub, in its hello to another hub of the same log: of an ephemeral model it is served what that hub's own peers
   /// have in it (§17.2).
   package static let sibling = "sibling"
+  /// A hub, in its hello to another hub of the same log: it tells how many of its own peers have applied a version: the
+  /// kinds `count` and `counted` (§17.5).
+  package static let counts = "counts"
   /// In a welcome alone: the hub decides what other hubs of the same log pass on to it: the kind `forward` (§17.3).
   package static let forward = "forward"
   /// In a welcome alone: the hub asks the owner of a model, and passes on to the owner's hub what others write (§17.4).
@@ -73,7 +76,7 @@ package enum Capability {
 
   /// The draft of protocol 0 that this code speaks: the hash of the grammar in docs/reference/protocol.md. Until that
   /// grammar is released as protocol 1 it may change, and both sides say so if they speak different drafts.
-  package static let draft = "draft-cf2bbf1b"
+  package static let draft = "draft-d4fda9ba"
 
   /// All capabilities of this version.
   package static let all = [

@@ -84,7 +84,8 @@ struct AccessOracle: Invariant, SimulationPart {
     case .commits, .catchup, .head, .ask: topics = [topic]
     // A refusal repeats the topic that was asked for and tells nothing.
     case .past(let page): topics = page.end == .more || page.end == .all ? [topic] : []
-    case .welcome, .error, .pong, .statusReport, .awaited, .heartbeat, .keys, .upstream, .hubs: topics = []
+    case .welcome, .error, .pong, .statusReport, .awaited, .heartbeat, .keys, .upstream, .hubs, .count:
+      topics = []
     }
     return topics.compactMap { topic in modelNames.indices.first { hub.topic(of: $0) == topic } }
   }

@@ -28,6 +28,8 @@ package enum UplinkEvent: Sendable, Hashable {
   case ended(SessionID, ErrorMessage)
   /// A model below a listed prefix.
   case announced(prefix: String, model: String, version: Version, fields: Int)
+  /// A sibling asks how many peers here have applied a version.
+  case counts(CountApplied)
   /// All models that there were below a prefix were announced.
   case listed(prefix: String)
 }
@@ -119,6 +121,7 @@ extension HubMachine {
     case .ended(let session, let error): endUpstream(session, error, time, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
+    case .counts: break
     case .listed(let prefix):
       edge?.listings[prefix]?.isComplete = true
       list(prefix, &output)

@@ -16,6 +16,8 @@ package enum UplinkRequest: Sendable, Hashable {
   case propose(SessionID, model: String, [PassedProposal])
   /// Pass proposals on to the home of a model, in order.
   case forward(ForwardedProposals)
+  /// Tell a sibling how many peers here have applied a version.
+  case counted(AppliedCount)
   /// A peer has received all outcomes up to some numbers.
   case alive(SessionID, [EdgeProgress])
   /// A session has left a model.

@@ -19,7 +19,7 @@ extension HubMachine {
   ) throws(WireError) {
     let head = try ForwardHead(from: &reader)
     var proposals = try ProposalCursor(reader)
-    guard mayForward(session, connection) else {
+    guard hub.trusts(sibling: session) else {
       let text = "\(head.model): only another hub of the same log may pass proposals on"
       return hub.deny(text, session, connection, &output)
     }
@@ -45,15 +45,6 @@ extension HubMachine {
     goOn(index, time, &output)
   }
 
-  /// Whether what a session passes on is believed: where the hub has keys, it is that of a hub with the same key.
-  /// Elsewhere everybody may write everything, and the secrets prove the writers.
-  private func mayForward(_ session: SessionID, _ connection: ConnectionID) -> Bool {
-    guard shared != nil, connection < HubMachine.firstInProcessConnection,
-      hub.sessions[session]?.capabilities.isSibling == true
-    else { return false }
-    return hub.access.principal(of: connection).map { $0 == .sibling } ?? (hub.access.policy == nil)
-  }
-
   /// The model for which something is passed on; nil: there is no room for it here.
   private mutating func modelForForward(_ id: String, _ output: inout HubOutput) -> Int? {
     if let index = hub.models.index(named: id) { return index }
@@ -61,6 +52,17 @@ extension HubMachine {
     let index = hub.models.make(id, from: .none)
     loadNew(index, &output)
     return index
+  }
+}
+
+extension HubContext {
+  /// Whether a session is that of another hub of the log, and what it says of its peers is believed: where this hub has
+  /// keys, it is that of a hub with the same key. Elsewhere everybody may write everything, and secrets prove writers.
+  func trusts(sibling session: SessionID) -> Bool {
+    guard configuration.isShared, let record = sessions[session], record.capabilities.isSibling,
+      record.connection < HubMachine.firstInProcessConnection
+    else { return false }
+    return access.principal(of: record.connection).map { $0 == .sibling } ?? (access.policy == nil)
   }
 }
 

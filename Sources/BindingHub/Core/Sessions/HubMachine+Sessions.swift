@@ -72,6 +72,7 @@ extension HubMachine {
     hub.sendKeys(to: id, &output)
     sendOthers(id, connection, knowsHubs: knowsHubs, &output)
     if !isUpToDate { tellUpstream(id, &output) }
+    if hub.trusts(sibling: id) { publisher.barriers.meet(id, hub, time, &output) }
   }
 
   /// Ends the session that an identity had before another one.
@@ -141,6 +142,7 @@ extension HubMachine {
     hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
+    if session.capabilities.isSibling { publisher.barriers.part(from: id) }
     history.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }
     if !hasSession(on: session.connection) { publisher.congested.forget(session.connection) }

@@ -49,6 +49,8 @@ struct SessionCapabilities {
   let knowsHubs: Bool
   /// Whether it is another hub of the log, which follows what this hub's own peers have in ephemeral models.
   let isSibling: Bool
+  /// Whether it tells how many of its own peers have applied a version.
+  let counts: Bool
 
   init(_ names: [String]) {
     reports = names.contains(Capability.applied)
@@ -62,6 +64,7 @@ struct SessionCapabilities {
     wantsLatest = names.contains(Capability.latest)
     knowsHubs = names.contains(Capability.hubs)
     isSibling = names.contains(Capability.sibling)
+    counts = names.contains(Capability.counts)
   }
 }
 
@@ -154,6 +157,8 @@ struct SessionTable {
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]
   private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
+  /// Those of other hubs of the log.
+  private(set) var siblings: Set<SessionID> = []
   /// Sessions that joined a prefix.
   var withPrefixes: Set<SessionID> = []
   /// Sessions with outcomes to send, and the bytes past which a message of outcomes is full; the longest conflict then
@@ -181,6 +186,7 @@ struct SessionTable {
     record.usage?.sessions += 1
     nextExpiry = min(nextExpiry, record.expiresAt)
     byConnection[record.connection, default: []].insert(record.id)
+    if record.capabilities.isSibling { siblings.insert(record.id) }
   }
 
   mutating func remove(_ id: SessionID) -> SessionRecord? {
@@ -188,6 +194,7 @@ struct SessionTable {
     guard let record = records.removeValue(forKey: id) else { return nil }
     record.usage?.sessions -= 1
     withPrefixes.remove(id)
+    siblings.remove(id)
     byConnection[record.connection]?.remove(id)
     if byConnection[record.connection]?.isEmpty == true { byConnection[record.connection] = nil }
     return record

@@ -83,7 +83,7 @@ struct ModelPublisher {
   mutating func beat(_ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) -> Bool {
     guard heads.isDue(&hub, time) else { return false }
     heads.beat(&hub, time, &output)
-    barriers.askAgain(&hub, &output)
+    barriers.askAgain(&hub, time, &output)
     verifications.askAgain(&hub, &output)
     heads.beatOnRequestConnections(&hub, time, &output)
     return true
@@ -125,8 +125,11 @@ struct ModelPublisher {
   }
 
   /// Answers the barriers and comparisons that are complete or have timed out.
-  mutating func endWaits(_ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput) {
-    if !barriers.isEmpty { barriers.endDue(&hub, time, &output) }
+  /// - Parameter reached: the number of siblings that this hub reaches.
+  mutating func endWaits(
+    siblings reached: Int, _ hub: inout HubContext, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    barriers.endDue(siblings: reached, &hub, time, &output)
     if !verifications.isEmpty { verifications.endDue(&hub, time, &output) }
   }
 
@@ -142,6 +145,7 @@ struct ModelPublisher {
   /// A model is removed.
   mutating func forget(_ index: Int) {
     heads.forget(index)
+    barriers.forget(index)
     verifications.forget(index)
   }
 

@@ -15,3 +15,12 @@ extension HubContext {
     }
   }
 }
+
+extension PeerMessageKind {
+  /// The error for a message of this kind from a session that did not name its capability.
+  func unnamed(_ capability: String) -> WireError {
+    WireError(
+      message: name.description, place: "kind",
+      problem: "belongs to the capability \(capability), which the hello did not name", code: .unknownKind)
+  }
+}

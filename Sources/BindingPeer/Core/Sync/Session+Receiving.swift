@@ -70,7 +70,7 @@ extension Session {
     case .upstream(let upstream):
       guard upstream.session == connection.sessionID else { return }
       connection.hear(of: upstream, now: now, &effects)
-    case .welcome, .error, .hubs, .commits, .statusReport: break
+    case .welcome, .error, .hubs, .commits, .statusReport, .count: break
     }
   }
 
