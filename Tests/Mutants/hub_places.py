@@ -170,9 +170,9 @@ if Mutant.isOn(.oneHead) { heads.left[index] = 1 }
 """,
     ),
     Place(
-        _CORE + "Verification/BarrierTable.swift", "", "instead of",
-        "var isComplete: Bool { applied.count >= wanted }",
-        "var isComplete: Bool { Mutant.isOn(.endWaitsAtOnce) || applied.count >= wanted }",
+        _CORE + "Verification/Barrier.swift", "func isComplete", "before",
+        "if let count { return appliedInAll >= count }",
+        "if Mutant.isOn(.endWaitsAtOnce) { return true }",
     ),
     Place(
         _CORE + "Writes/ProposalQueue+Approval.swift", "func receive", "instead of",
