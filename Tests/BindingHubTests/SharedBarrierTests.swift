@@ -164,6 +164,19 @@ struct SharedBarrierTests {
     #expect(end.map(\.applied) == [2])
   }
 
+  @Test("a hub that was restarted uses numbers again; they mean another question")
+  func restarted() {
+    var cell = BarrierCell()
+    var asked = cell.wait().counts(other)
+    cell.ask(asked)
+    _ = cell.has(1, .ben)
+    #expect(cell.takeCounted().map(\.applied) == [1])
+    cell.cell.reach(from: 1, start: 8, capabilities: [])
+    asked[0].version = 2
+    cell.ask(asked)
+    #expect(cell.takeCounted().map(\.applied) == [0])
+  }
+
   @Test("a hub whose peers do not use the model has nobody to wait for")
   func unused() {
     var cell = BarrierCell()

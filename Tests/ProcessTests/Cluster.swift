@@ -60,6 +60,11 @@
       return (code, running.output.joined(separator: "\n"))
     }
 
+    /// What each hub gives as the latest of a field.
+    func latest(_ field: String) throws -> [String] {
+      try hubs.indices.map { try run($0, "get", field, "--latest", "--raw").output }
+    }
+
     /// A counter of a hub.
     func counter(_ name: String, _ hub: Int) throws -> Int {
       let status = try bindhub(hub, "status", "--json", "--timeout", "20000").output

@@ -225,6 +225,7 @@ extension HubMachine {
       let asksOwners = start != nil && sibling.capabilities.contains(Capability.owners)
       let changed = siblings.reached(link, isStranger: isStranger, homeStart: start, asksOwners: asksOwners)
       learnWhoAsks()
+      publisher.barriers.forget(link: link)
       siblings.show(changed, presence, &hub, time)
     case .cut:
       siblings.lost(link, now: time.monotonic)

@@ -250,6 +250,17 @@ struct BarrierTable {
     begin(barrier, index, &hub, &output)
   }
 
+  /// A link has another session: the hub there asks anew, and it may have been restarted.
+  mutating func forget(link: Int) {
+    let isOfLink = { (barrier: Barrier) -> Bool in
+      if case .sibling(link, _) = barrier.asker { true } else { false }
+    }
+    for model in byModel.keys where byModel[model]?.contains(where: isOfLink) == true {
+      byModel[model]?.removeAll(where: isOfLink)
+      recordChange()
+    }
+  }
+
   /// Tells siblings that asked what has changed.
   private mutating func tellChanged(of model: Int, _ hub: HubContext) {
     for at in byModel[model]?.indices ?? 0..<0 {
