@@ -291,5 +291,8 @@ final class SimulatedHub: SimulationPart {
 
   func name(of topic: Topic) -> String? { topicNames[topic] }
 
+  /// The name of a field by this hub's number, which may be another hub's no more.
+  func fieldName(_ id: FieldID, of topic: Topic) -> String? { machine?.fieldName(id, of: topic) }
+
   func head(of model: String) -> (version: Version, digest: UInt64)? { machine?.head(of: model) }
 }

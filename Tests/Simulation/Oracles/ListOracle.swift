@@ -43,24 +43,28 @@ final class ListOracle: Invariant, SimulationPart {
   private func note(_ frame: [UInt8], of peer: SimulatedPeer) {
     guard case (_, .propose(let proposals))? = try? PeerMessage.decode(frame) else { return }
     for proposal in proposals {
-      if let model = peer.hub.model(of: proposal.topic) { note(proposal, of: peer.tag, model) }
+      guard let model = peer.hub.model(of: proposal.topic) else { continue }
+      note(proposal, of: peer.tag, model) { peer.hub.fieldName($0, of: proposal.topic) }
     }
   }
 
-  /// A hub passes proposals on. Its numbers of fields may be older than those of the log: it writes names instead.
+  /// A hub passes proposals on, with names in place of its numbers.
   private func note(_ forward: Forward) {
     guard let model = modelNames.firstIndex(of: forward.head.model) else { return }
-    for proposal in forward.proposals { note(proposal, of: forward.head.identity.tag, model) }
+    for proposal in forward.proposals { note(proposal, of: forward.head.identity.tag, model) { _ in nil } }
   }
 
-  private func note(_ proposal: NumberedProposal, of tag: Tag, _ model: Int) {
+  /// - Parameter known: the name of a field by the number that its hub has given it.
+  private func note(
+    _ proposal: NumberedProposal, of tag: Tag, _ model: Int, _ known: (FieldID) -> String?
+  ) {
     let operations = proposal.operations.compactMap { operation -> Operation? in
       let field: String
       switch operation.field {
       case .name(let name): field = name
       case .id(let id):
-        guard Int(id) < log.names[model].count else { return nil }
-        field = SimulatedField.names[log.names[model][Int(id)]]
+        guard let name = known(id) else { return nil }
+        field = name
       }
       let operand = operation.value.flatMap { try? $0.json }
       if operation.verb == .delete, field == head { return Operation(verb: .delete, id: nil, operand: nil) }

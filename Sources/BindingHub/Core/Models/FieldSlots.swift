@@ -1,4 +1,4 @@
-import BindingProtocol
+package import BindingProtocol
 
 /// One field of a model at the hub: its stored state, and the index of what the pending batch has decided of it.
 ///
@@ -235,4 +235,12 @@ struct FieldSlots {
   }
 
   mutating func forgetDecision(_ id: FieldID) { slots[Int(id)].decision = -1 }
+}
+
+extension HubMachine {
+  /// The name of a field by this hub's number; nil: it has given no such number.
+  package func fieldName(_ id: FieldID, of topic: Topic) -> String? {
+    guard let index = hub.models.index(of: topic), Int(id) < hub.models[index].fields.count else { return nil }
+    return hub.models[index].fields[id].name
+  }
 }
