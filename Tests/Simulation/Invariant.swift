@@ -29,7 +29,7 @@ enum Observation {
   /// A frame leaves the hub.
   case sent(UnsafeRawBufferPointer, HubMessageKind, HubOutput.Destination, SimulatedHub)
   /// A frame of a peer is about to be read by the hub.
-  case received([UInt8], SimulatedPeer)
+  case received([UInt8], SimulatedPeer, SimulatedHub)
   /// A hub is about to read what another one passes on to it.
   case forwarded(Forward)
   /// The hub has read an offer.

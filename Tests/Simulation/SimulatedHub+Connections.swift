@@ -22,7 +22,7 @@ extension SimulatedHub {
     // One that comes before the next hello begins a session.
     let session = frame.withUnsafeBytes { PeerHeader.session(ofFrame: $0) }
     if read({ $0.hasOpenSession(session) }) == true {
-      try invariants.observe(.received(frame, peer))
+      try invariants.observe(.received(frame, peer, self))
     } else if peer.link.isConnected {
       counts[.lateHello] += 1
     }

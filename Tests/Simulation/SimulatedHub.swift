@@ -160,7 +160,7 @@ final class SimulatedHub: SimulationPart {
     context.recordDelivered(frame)
     peer.link.receivedAt = now
     record("\(peer) → hub  \(FrameText.text(ofPeerFrame: frame))")
-    try invariants.observe(.received(frame, peer))
+    try invariants.observe(.received(frame, peer, self))
     let ignored = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     receive(frame, on: UInt64(generation))
     if frame[0] == PeerMessageKind.offer.rawValue {

@@ -32,7 +32,7 @@ final class CellOracle: Invariant {
     switch event {
     case .stored(let batch, _): try enter(batch)
     case .epochBegins(let hub): throw Violation(.order, "\(hub) begins an epoch of a log that several hubs share")
-    case .received(let frame, let peer): receive(frame, of: peer)
+    case .received(let frame, let peer, _): receive(frame, of: peer)
     case .sent(let frame, .outcomes, _, let hub): acknowledge(frame, at: hub)
     case .sent(let frame, .joined, _, let hub): try answer(frame, at: hub)
     default: break

@@ -36,7 +36,7 @@ final class CellOwnerOracle: Invariant, SimulationPart {
 
   func observe(_ event: Observation) throws(Violation) {
     switch event {
-    case .received(let frame, let peer): receive(frame, of: peer)
+    case .received(let frame, let peer, _): receive(frame, of: peer)
     case .sent(let frame, .approve, _, _):
       guard case (_, .approve(let request))? = try? HubMessage.decode(frame) else { return }
       counts[.ownerAsked] += 1

@@ -14,7 +14,7 @@ struct AccessOracle: Invariant, SimulationPart {
   mutating func observe(_ event: Observation) throws(Violation) {
     guard let table = context.rights else { return }
     switch event {
-    case .received(_, let peer): users[peer.tag] = peer.user
+    case .received(_, let peer, _): users[peer.tag] = peer.user
     case .sent(let frame, _, let destination, let hub): try check(frame, to: destination, hub, table)
     case .hubStarts: decided.removeAll()
     // A batch may be passed to the store again, with the decisions of before.

@@ -17,7 +17,7 @@ struct ApprovalOracle: Invariant, SimulationPart {
     case .hubStarts:
       questions.removeAll()
       settledOwner = nil
-    case .received(let frame, _) where frame[0] == PeerMessageKind.approval.rawValue:
+    case .received(let frame, _, _) where frame[0] == PeerMessageKind.approval.rawValue:
       guard case (let header, .approval(let approval))? = try? PeerMessage.decode(frame) else { return }
       record(approval, in: header.session)
     case .sent(let frame, .approve, _, _):

@@ -26,7 +26,7 @@ struct BarrierOracle: Invariant, SimulationPart {
   mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .hubStarts: asked.removeAll()
-    case .received(let frame, let peer) where frame[0] == PeerMessageKind.awaitApplied.rawValue:
+    case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.awaitApplied.rawValue:
       guard case (let header, .awaitApplied(let wanted))? = try? PeerMessage.decode(frame) else { return }
       record(wanted, in: header.session, of: peer)
     case .sent(let frame, .awaited, _, _):

@@ -23,7 +23,7 @@ final class EphemeralOracle: Invariant, SimulationPart {
     case .hubStarts(let hub, _):
       log.begin(Epoch(hub.run))
       for peer in hub.network.peers { peer.member?.mayHaveLost = true }
-    case .received(let frame, let peer) where frame[0] == PeerMessageKind.hello.rawValue:
+    case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.hello.rawValue:
       if log.present.contains(where: { $0.value.tag == peer.tag }) { counts[.keptInEphemeralModel] += 1 }
     case .sent(let frame, .commits, .publish, let hub):
       guard case (let header, .commits(let group))? = try? HubMessage.decode(frame),

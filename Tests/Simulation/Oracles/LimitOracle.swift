@@ -77,7 +77,7 @@ struct LimitOracle: Invariant, SimulationPart {
       (accounts, seen, mayBeHeld, answers, strayed, counted, self.hub) = ([:], [], [], 0, 0, 0, hub)
       learnLimits()
     case .rightsChange: learnLimits()
-    case .received(let frame, let peer): receive(frame, peer)
+    case .received(let frame, let peer, _): receive(frame, peer)
     case .sent(let frame, .outcomes, .connection(let connection), let hub):
       try check(frame, for: hub.user(on: connection))
     case .sent(let frame, .error, _, _):

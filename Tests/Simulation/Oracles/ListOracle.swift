@@ -31,7 +31,8 @@ final class ListOracle: Invariant, SimulationPart {
 
   func observe(_ event: Observation) throws(Violation) {
     switch event {
-    case .received(let frame, let peer) where frame.first == PeerMessageKind.propose.rawValue: note(frame, of: peer)
+    case .received(let frame, let peer, let hub) where frame.first == PeerMessageKind.propose.rawValue:
+      note(frame, of: peer, at: hub)
     case .forwarded(let forward): note(forward)
     case .stored(let batch, _): try check(batch)
     default: break
@@ -40,11 +41,11 @@ final class ListOracle: Invariant, SimulationPart {
 
   // MARK: What is asked
 
-  private func note(_ frame: [UInt8], of peer: SimulatedPeer) {
+  private func note(_ frame: [UInt8], of peer: SimulatedPeer, at hub: SimulatedHub) {
     guard case (_, .propose(let proposals))? = try? PeerMessage.decode(frame) else { return }
     for proposal in proposals {
-      guard let model = peer.hub.model(of: proposal.topic) else { continue }
-      note(proposal, of: peer.tag, model) { peer.hub.fieldName($0, of: proposal.topic) }
+      guard let model = hub.model(of: proposal.topic) else { continue }
+      note(proposal, of: peer.tag, model) { hub.fieldName($0, of: proposal.topic) }
     }
   }
 

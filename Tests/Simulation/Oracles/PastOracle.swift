@@ -28,7 +28,7 @@ struct PastOracle: Invariant, SimulationPart {
       asked.removeAll()
       for batch in hub.store.log { try add(batch) }
     case .stored(let batch, _): try add(batch)
-    case .received(let frame, let peer) where frame[0] == PeerMessageKind.history.rawValue:
+    case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.history.rawValue:
       // A session that must say hello again is not heard.
       guard case (let header, .history(let request))? = try? PeerMessage.decode(frame),
         peer.hub.read({ $0.hasOpenSession(header.session) }) == true

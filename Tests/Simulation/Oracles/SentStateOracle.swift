@@ -10,9 +10,9 @@ struct SentStateOracle: Invariant, SimulationPart {
   mutating func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .sent(let frame, let kind, let destination, let hub): try check(frame, kind, to: destination, hub)
-    case .received(let frame, let peer) where frame[0] == PeerMessageKind.hello.rawValue:
+    case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.hello.rawValue:
       peer.numbers.storedAtHello = Swift.Set(modelNames.indices.filter { log.lastDecided(of: peer.tag, in: $0) > 0 })
-    case .received(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:
+    case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.join.rawValue:
       guard case (_, .join(let joins))? = try? PeerMessage.decode(frame) else { return }
       for join in joins where join.form == .model { peer.numbers.asked[join.request] = join.unacknowledged }
     case .peerSent(let frame, let peer) where frame[0] == PeerMessageKind.join.rawValue:

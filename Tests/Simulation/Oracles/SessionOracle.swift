@@ -43,7 +43,7 @@ final class SessionOracle: Invariant, SimulationPart {
     case _ where !profile.hasEphemeralOrBarriers: break
     // Another run of the hub has received nothing yet.
     case .hubStarts: received = Received()
-    case .received(let frame, let peer): record(frame, of: peer)
+    case .received(let frame, let peer, _): record(frame, of: peer)
     case .sent(let frame, .joined, .connection(let connection), let hub):
       guard case (_, .joined(let joined))? = try? HubMessage.decode(frame), joined.model == model,
         let peer = hub.network.peer(on: connection)
