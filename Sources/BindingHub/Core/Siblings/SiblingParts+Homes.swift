@@ -16,7 +16,7 @@ extension SiblingParts {
 
   /// Whether proposals can be passed on over a link.
   func takesForwards(_ link: Int) -> Bool {
-    links[link].isOpen && !links[link].isStranger && links[link].homeStart != nil
+    links[link].isReached && links[link].homeStart != nil
   }
 
   /// The link to the hub with this number; nil: nothing can be passed on to it.
@@ -28,7 +28,7 @@ extension SiblingParts {
   func lostAt(of start: StartNumber) -> UInt64? { links.first { $0.homeStart == start }?.lostAt }
 
   /// Whether models may have owners: there are siblings, and those that can be reached ask them.
-  var askOwners: Bool { !links.isEmpty && links.allSatisfy { !$0.isOpen || $0.isStranger || $0.asksOwners } }
+  var askOwners: Bool { !links.isEmpty && links.allSatisfy { !$0.isReached || $0.asksOwners } }
 
   /// Rendezvous hashing (Thaler and Ravishankar, 1998): FNV-1a of the name, mixed with the hub's number by the
   /// finisher of SplitMix64, because similar names must not have one home.

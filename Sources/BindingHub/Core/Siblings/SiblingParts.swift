@@ -41,6 +41,8 @@ struct SiblingParts {
     fileprivate(set) var homeStart: StartNumber?
     /// Whether it asks the owners of models.
     fileprivate(set) var asksOwners = false
+    /// Whether a hub of this log can be reached over it.
+    var isReached: Bool { isOpen && !isStranger }
   }
 
   private(set) var links: [Link]
@@ -64,7 +66,7 @@ struct SiblingParts {
   var isEmpty: Bool { links.isEmpty }
 
   /// The number of siblings that this hub reaches.
-  var reachedCount: Int { links.count { $0.isOpen && !$0.isStranger } }
+  var reachedCount: Int { links.count(where: \.isReached) }
 
   mutating func takeRequests(of link: Int) -> [UplinkRequest] {
     guard !links[link].requests.isEmpty else { return [] }
@@ -87,7 +89,7 @@ struct SiblingParts {
   /// Whether a join of a model may be answered: what the siblings have that can be reached is here.
   func mayAnswer(_ model: String, now: UInt64) -> Bool {
     guard let following = followed[model], now < following.since + SiblingParts.waitMilliseconds else { return true }
-    return links.allSatisfy { !$0.isOpen || $0.isStranger || $0.complete.contains(model) }
+    return links.allSatisfy { !$0.isReached || $0.complete.contains(model) }
   }
 
   /// All is here that a sibling has in a model, or it does not let this hub read it.
