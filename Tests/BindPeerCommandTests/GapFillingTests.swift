@@ -7,7 +7,7 @@ import Testing
 @testable import bindpeer
 
 /// Commits that a recorder did not receive one by one.
-@Suite("Gaps of a recording", .timeLimit(.minutes(1)))
+@Suite("Gaps of a recording", .timeLimit(.minutes(5)))
 struct GapFillingTests {
   private let hub: Hub
   private let link: TestLink
