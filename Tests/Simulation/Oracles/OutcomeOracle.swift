@@ -167,6 +167,7 @@ struct OutcomeOracle: Invariant, SimulationPart {
       guard let point = log.point(of: value, in: field, of: write.model) else { continue }
       // A recovered value does not identify its writer: a second loss forgets that.
       if log.losses > 1, log.entry(point)?.isRecovered == true { continue }
+      if log.losses > 0, wasRepeated(id, at: point) { continue }
       throw Violation(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) ended without being committed, "
@@ -180,6 +181,13 @@ struct OutcomeOracle: Invariant, SimulationPart {
         "write \(id.rawValue) of p\(peer) ended without being committed, "
           + "but its \(element) is in \(SimulatedField.names[field]) of \(modelNames[write.model])")
     }
+  }
+
+  /// Whether a later run of its peer has repeated a write and had it committed there. The earlier one was killed before
+  /// it had recorded the refusal, which the hub has lost too: it decides anew, and the later run is told so.
+  private func wasRepeated(_ id: WriteID, at point: LogOracle.Point) -> Bool {
+    guard let entry = log.entry(point) else { return false }
+    return log.results[LogOracle.Name(model: point.model, tag: entry.tag, number: entry.number)].claimedBy == id
   }
 
   /// A committed write contains everything that it put in, and what it superseded.
