@@ -153,19 +153,13 @@ struct ConcurrentListTests {
       let show = side == 0 ? desks.left : desks.right
       if Int.random(in: 0..<8, using: &chance) == 0 { desks.links[side].cut() }
       if Int.random(in: 0..<6, using: &chance) == 0 { desks.links[side].heal() }
-      let count = show.cues.count
       switch Int.random(in: 0..<4, using: &chance) {
       case 0:
-        let id = 1_000 + round
-        inserted.insert(id)
-        show.cues.insert(Cue(id), at: Int.random(in: 0...count, using: &chance))
-      case 1 where count > 2: removed.insert(show.cues.remove(at: Int.random(in: 0..<count, using: &chance)).id)
-      case 2 where count > 1:
-        show.cues.insert(
-          show.cues.remove(at: Int.random(in: 0..<count, using: &chance)),
-          at: Int.random(in: 0..<(count - 1), using: &chance))
-      case 3 where count > 0: show.cues[Int.random(in: 0..<count, using: &chance)].seconds += 1
-      default: break
+        inserted.insert(1_000 + round)
+        insert(Cue(1_000 + round), into: &show.cues, &chance)
+      case 1: if let cue = remove(from: &show.cues, leaving: 2, &chance) { removed.insert(cue.id) }
+      case 2: if let cue = remove(from: &show.cues, leaving: 1, &chance) { insert(cue, into: &show.cues, &chance) }
+      default: change(&show.cues, &chance)
       }
     }
     for link in desks.links { link.heal() }
@@ -173,5 +167,19 @@ struct ConcurrentListTests {
     let ids = desks.left.cues.map(\.id)
     #expect(Set(ids).count == ids.count && Set(ids).isSubset(of: inserted))
     #expect(Set(ids).isSuperset(of: inserted.subtracting(removed)))
+  }
+
+  // Each is one access to the list: what the other program does meanwhile comes before it or after it.
+
+  private func insert(_ cue: Cue, into cues: inout [Cue], _ chance: inout SeededGenerator) {
+    cues.insert(cue, at: Int.random(in: 0...cues.count, using: &chance))
+  }
+
+  private func remove(from cues: inout [Cue], leaving least: Int, _ chance: inout SeededGenerator) -> Cue? {
+    cues.count > least ? cues.remove(at: Int.random(in: 0..<cues.count, using: &chance)) : nil
+  }
+
+  private func change(_ cues: inout [Cue], _ chance: inout SeededGenerator) {
+    if !cues.isEmpty { cues[Int.random(in: 0..<cues.count, using: &chance)].seconds += 1 }
   }
 }
