@@ -256,7 +256,10 @@ package final class SQLiteStore: Store {
 
   /// Does one slice of background work.
   /// - Returns: whether more work is due immediately.
-  package func upkeep() throws(StoreError) -> Bool { try work.run() }
+  package func upkeep() throws(StoreError) -> Bool {
+    try database.endRecovery()
+    return try work.run()
+  }
 
   /// Makes the next calls of `upkeep` compact everything and make the file as small as possible.
   package func requestCompaction() { work.requests.requestCompaction() }

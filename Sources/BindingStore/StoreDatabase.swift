@@ -18,11 +18,14 @@ final class StoreDatabase {
   private let lock: StoreLock
   private var watch: FileWatch
   private var hasClosed = false
+  /// Until when peers may bring back the end of the log, by the clock's uptime; nil: it is there, or they had the time.
+  private var recoversUntil: UInt64?
 
   init(_ opened: OpenedStore, path: String, durability: Durability, clock: LogClock, watch: FileWatch) {
     (self.path, self.durability, self.clock, self.watch) = (path, durability, clock, watch)
     (connection, lock, checkpoints, metadata) = (opened.db, opened.lock, opened.checkpoints, opened.metadata)
     history = HistoryDatabase(path: path)
+    if opened.tail == .unproven { beginRecovery() }
   }
 
   /// Runs `body` with the connection; its errors become `StoreError`.
@@ -56,7 +59,19 @@ final class StoreDatabase {
     next.epoch = epoch
     try access { db in try db.synced(as: durability) { try next.write(db) } }
     metadata = next
-    try RememberedLog(logID: next.logID, epoch: epoch).write(at: path)
+    beginRecovery()
+    try RememberedLog(logID: next.logID, epoch: epoch, isTailLost: true).write(at: path)
+  }
+
+  private func beginRecovery() {
+    recoversUntil = clock.uptime() + HubMachineConfiguration.defaultEarlyMilliseconds
+  }
+
+  /// Once peers have had the time to bring back the end of the log, the next start need not look for it.
+  func endRecovery() throws(StoreError) {
+    guard let end = recoversUntil, clock.uptime() >= end else { return }
+    recoversUntil = nil
+    try RememberedLog(logID: metadata.logID, epoch: metadata.epoch).write(at: path)
   }
 
   /// Closes the store in order. It must not be used afterwards.

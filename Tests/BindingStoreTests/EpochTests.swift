@@ -68,15 +68,44 @@ struct EpochTests {
     #expect(tail == .unproven)
   }
 
+  @Test("a start that follows a loss within a minute looks for the lost end again; a later one does not")
+  func recoversAgain() throws {
+    let bench = StoreBench()
+    func run(uptime: UInt64) throws -> (Epoch, Tail) {
+      let store = try bench.open()
+      try store.appendAll(bench.batch(epoch: store.epoch))
+      bench.uptime += uptime
+      _ = try store.upkeep()
+      try store.close()
+      return (store.epoch >> 32, store.tail)
+    }
+    #expect(try run(uptime: 0) == (1, .proven))
+    try RememberedLog(logID: #require(RememberedLog.read(at: bench.path)).logID, epoch: 1 << 32, isTailLost: true)
+      .write(at: bench.path)
+    #expect(try run(uptime: 59_999) == (2, .unproven))
+    #expect(try run(uptime: 59_999) == (3, .unproven))
+    #expect(try run(uptime: 60_000) == (4, .unproven))
+    #expect(try run(uptime: 0) == (4, .proven))
+  }
+
   @Test("an epoch that was started is remembered")
   func started() throws {
     let bench = StoreBench()
     do {
       let store = try bench.open()
       try store.start(9 << 32 | 5)
+      bench.uptime += 60_000
+      _ = try store.upkeep()
       try store.close()
     }
-    #expect(try bench.open().epoch == 9 << 32 | 5)
+    do {
+      let store = try bench.open()
+      #expect(store.epoch == 9 << 32 | 5 && store.tail == .proven)
+      try store.start(12 << 32 | 7)
+      try store.close()
+    }
+    let store = try bench.open()
+    #expect(store.epoch >> 32 == 13 && store.tail == .unproven, "what peers hold was not brought back yet")
   }
 
   @Test("a write-ahead log missing without a close is a loss, for every durability")

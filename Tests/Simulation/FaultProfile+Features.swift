@@ -60,6 +60,9 @@ extension FaultProfile {
     listGap = [1, 4, 1 << 24][chance.below(3)]
   }
 
+  /// - Parameter chance: a stream of its own, too.
+  mutating func drawRecovery(from chance: inout Chance) { earlyMilliseconds = [500, 3_000, 60_000][chance.below(3)] }
+
   /// How an owner behaves: how often in a thousand questions it refuses, stays silent or answers too late, and how
   /// often its connection or process breaks before it answers.
   package struct Temper: Sendable {

@@ -76,6 +76,8 @@ package struct FaultProfile: Sendable {
   package var withdrawals = 0
   /// Per thousand writes: it adds a number to a field that may hold text.
   package var wrongAdditions = 0
+  /// How long peers may bring back what the log has lost before the store no longer looks for it, milliseconds.
+  package var earlyMilliseconds: UInt64 = 60_000
   /// Unacknowledged proposals that the hub allows a session.
   package var maxUnacknowledged = 256
   /// Bytes of a catch-up message at most.

@@ -42,6 +42,7 @@ extension SimulatedHub {
     record("the hub believes that commits are missing: epoch \(new >> 32)")
     counts[.provenLoss] += 1
     epoch = new
+    store.beginRecovery()
     try invariants.observe(.epochBegins(self))
   }
 

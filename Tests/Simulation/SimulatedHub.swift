@@ -54,6 +54,7 @@ final class SimulatedHub: SimulationPart {
     let isProven = cell != nil || run == 1 || profile.isDurable && !store.isTailLost
     if cell != nil { epoch = SimulatedCell.epoch } else if !isProven || run == 1 { epoch += 1 << 32 | 1 }
     store.restart()
+    if !isProven { store.beginRecovery() }
     topicNames.removeAll()
     users.removeAll()
     try invariants.observe(.hubStarts(self, isProven: isProven))
@@ -64,6 +65,7 @@ final class SimulatedHub: SimulationPart {
     configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
+    configuration.earlyMilliseconds = profile.earlyMilliseconds
     configuration.listGap = profile.listGap
     (configuration.isShared, configuration.otherHubs) = (cell != nil, cell?.addresses ?? [])
     configuration.unusedMilliseconds = profile.cell.unused

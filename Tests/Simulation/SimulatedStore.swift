@@ -8,7 +8,10 @@ final class SimulatedStore: SimulationPart {
   @exclusivity(unchecked) private(set) var log: [Batch] = []
   /// Batches that it has received and not yet answered.
   @exclusivity(unchecked) var underway: [Batch] = []
-  @exclusivity(unchecked) private(set) var isTailLost = false
+  /// Whether it lacks commits that it had acknowledged, and peers have not had the time to bring them back.
+  var isTailLost: Bool { hasLostTail || now < recoversUntil }
+  @exclusivity(unchecked) private var hasLostTail = false
+  @exclusivity(unchecked) private var recoversUntil: UInt64 = 0
 
   init(_ context: SimulationContext, _ invariants: Invariants) {
     self.context = context
@@ -21,8 +24,11 @@ final class SimulatedStore: SimulationPart {
   /// A hub starts with the log as it is; a store that is not durable has none.
   func restart() {
     if !profile.isDurable { log.removeAll() }
-    isTailLost = false
+    hasLostTail = false
   }
+
+  /// From now on peers may bring back what it lacks.
+  func beginRecovery() { recoversUntil = now + profile.earlyMilliseconds }
 
   // MARK: Reading
 
@@ -127,7 +133,7 @@ final class SimulatedStore: SimulationPart {
     record("the store loses its last \(lost) batches")
     counts[.lostBatch] += UInt64(lost)
     log.removeLast(lost)
-    isTailLost = true
+    hasLostTail = true
     try invariants.observe(.logLost)
   }
 

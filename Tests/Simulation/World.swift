@@ -40,6 +40,7 @@ package final class World: SimulationPart {
     var keepingChance = Chance(seed: seed ^ 0x0CEE_95ED)
     var undoChance = Chance(seed: seed ^ 0x0D0B_5EED)
     var listChance = Chance(seed: seed ^ 0x0115_75EED)
+    var recoveryChance = Chance(seed: seed ^ 0x02EC_5EED)
     if profile == nil {
       drawn.drawFeatures(from: &featureChance)
       drawn.drawForgedOffers(from: &attackChance)
@@ -51,6 +52,7 @@ package final class World: SimulationPart {
       drawn.drawKeeping(from: &keepingChance)
       drawn.drawUndo(from: &undoChance)
       drawn.drawLists(from: &listChance)
+      drawn.drawRecovery(from: &recoveryChance)
       var cellChance = Chance(seed: seed ^ 0x0CE1_15EED)
       if isCell { drawn.drawCell(from: &cellChance) }
     }

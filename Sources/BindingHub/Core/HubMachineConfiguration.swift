@@ -47,7 +47,8 @@ package struct HubMachineConfiguration: Sendable {
   /// How long a hub whose store was recreated waits for replicas of any epoch, from its start on; 0: it was not.
   package var recreatedMilliseconds: UInt64 = 0
   /// For this long after an epoch's beginning the hub also asks for replicas no further ahead than those it has.
-  package var earlyMilliseconds: UInt64 = 60_000
+  package var earlyMilliseconds = HubMachineConfiguration.defaultEarlyMilliseconds
+  package static let defaultEarlyMilliseconds: UInt64 = 60_000
   /// The most bytes of commits, decided together and each small enough, that are published in one message.
   package var maxGroupBytes = 131_072
   /// The recent commits per model whose fields are remembered, so that a delta need not check every field.

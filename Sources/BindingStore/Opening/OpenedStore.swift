@@ -56,7 +56,9 @@ struct OpenedStore {
     } catch {
       throw StoreError(error, in: path)
     }
-    try RememberedLog(logID: metadata.logID, epoch: metadata.epoch).write(at: path)
+    // Until peers have had the time to bring it back: a hub that ends before that looks for their replicas again.
+    let isTailLost = tail == .unproven
+    try RememberedLog(logID: metadata.logID, epoch: metadata.epoch, isTailLost: isTailLost).write(at: path)
   }
 
   /// The error for a missing store that the file beside it remembers: another log in its place would pass for the

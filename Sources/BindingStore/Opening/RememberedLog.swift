@@ -7,7 +7,8 @@ import Foundation
 struct RememberedLog: Hashable {
   var logID: LogID
   var epoch: Epoch
-  /// A hub found that the end of the log was removed while it had the store open.
+  /// A hub found that the end of the log was removed while it had the store open; or that it is missing, and its peers
+  /// have not had the time to bring it back.
   var isTailLost = false
 
   static func path(of store: String) -> String { store + ".log-id" }
