@@ -111,6 +111,8 @@ package final class SharedMemoryLog: Sendable {
   ) -> (records: [SharedRecord], position: SharedRevision)? {
     state.withLock { state in
       guard position >= state.compacted else { return nil }
+      // Hubs look far more often than anything is new.
+      guard position < state.revision else { return ([], state.revision) }
       let first = state.recent.firstIndex { $0.revision > position } ?? state.recent.endIndex
       let rest = state.recent[first...]
       guard rest.count > limit, let cut = rest.dropFirst(limit).first?.revision else {
