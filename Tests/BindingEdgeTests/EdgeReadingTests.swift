@@ -150,7 +150,6 @@ struct EdgeReadingTests {
   func noEphemeralModels() {
     let reader = stage.join("reader")
     #expect(reader.session.welcome?.capabilities.contains(Capability.ephemeral) == false)
-    #expect(reader.session.welcome?.capabilities.contains(Capability.applied) == false)
     #expect(reader.session.welcome?.capabilities.contains(Capability.describe) == true)
   }
 }

@@ -3,6 +3,8 @@
 from place import Place
 
 _SESSION = "Sources/BindingHub/Core/Edge/EdgeSession.swift"
+_BARRIERS = "Sources/BindingHub/Core/Verification/BarrierTable.swift"
+_COUNTS = "Sources/BindingHub/Core/Verification/BarrierTable+Hubs.swift"
 
 PLACES = [
     Place(
@@ -44,5 +46,20 @@ if Mutant.isOn(.edgeAcknowledges) {
   }
 }
 """,
+    ),
+    Place(
+        _BARRIERS, "func begin", "before",
+        "if hub.counts(id) {",
+        """
+if Mutant.isOn(.edgeCountsAsOne), hub.counts(id) {
+  barrier.waiting.insert(id)
+  continue
+}
+""",
+    ),
+    Place(
+        _COUNTS, "func goOn", "before",
+        "for number in numbers {",
+        "if Mutant.isOn(.edgeCountsNoMore) { return }",
     ),
 ]

@@ -137,6 +137,8 @@ MUTANTS = {
     "edgeMarkEarly": "§16 an edge answers with a mark before its replica has what was decided",
     "edgeAcknowledges": "§16 an edge acknowledges a write before its upstream hub has decided it",
     "edgeStaleLatest": "§16 a cut-off edge gives what it has as the latest",
+    "edgeCountsAsOne": "§17.5 a barrier takes an edge for one of its peers",
+    "edgeCountsNoMore": "§17.5 a barrier no longer waits for an edge whose session begins anew",
     "cellAppendsBlindly": "Shared log: an append is not compared with the model's head",
     "cellAcknowledgesOnSend": "Shared log: a hub acknowledges what it has sent to the store",
     "cellTrustsRead": "Shared log: a batch of unknown result that the tail does not show has failed",

@@ -5,10 +5,6 @@
   import Foundation
   import Testing
 
-  struct ClusterCounter: Model {
-    @Field(policy: .add) var count = 0
-  }
-
   /// Several hubs over one log in etcd.
   final class Cluster {
     let bench: Bench

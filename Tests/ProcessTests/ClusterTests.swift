@@ -128,7 +128,7 @@
       }
       #expect(try cluster.run(0, "rm", "lamp/7.level").code == 0)
       let peer = try Peer(name: "counter", hub: HubLocation(cluster.hubs[0]), keeping: .file("\(folder)/keep"))
-      let counter = try await peer.share(ClusterCounter.self, id: "counter", on: .direct, timeout: .seconds(20))
+      let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(20))
       for _ in 0..<20 { _ = try await counter.$count.add(1).committed }
       let before = try cluster.run(0, "get", "lamp/", "--json").output
       file.send(SIGTERM)

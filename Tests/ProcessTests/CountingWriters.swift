@@ -3,10 +3,6 @@ import BindingPeer
 import Foundation
 import Testing
 
-private struct Counter: Model {
-  @Field(policy: .add) var count = 0
-}
-
 /// Peers that add 1 to `counter.count`, one addition after the other, until they are told to stop: afterwards the field
 /// has to be the number of additions that were acknowledged.
 final class CountingWriters: Sendable {

@@ -1,4 +1,5 @@
 import BindbusTesting
+import BindingPeer
 import Foundation
 import Testing
 
@@ -51,6 +52,9 @@ struct EdgeTests {
     #expect(try run("rm", "lamp.on").code == 0)
     #expect(try bench.run("get", "lamp.on").code == 1)
     #expect(try run("ls").output == bench.run("ls").output)
+    let history = try run("history", "lamp.level", "--json")
+    #expect(history.code == 0 && history.output.contains("0.75"), "\(history)")
+    #expect(try history.output == bench.run("history", "lamp.level", "--json").output)
     #expect(try status().contains("live, hub"))
     withExtendedLifetime((hub, near)) {}
   }
@@ -115,6 +119,37 @@ struct EdgeTests {
     let acknowledged = try await writers.end()
     #expect(try bench.run("get", "counter.count", "--raw").output == "\(acknowledged)")
     #expect(try run("get", "counter.count", "--latest", "--raw").output == "\(acknowledged)")
+    withExtendedLifetime((hub, near)) {}
+  }
+
+  @Test("waiting until all have applied a version counts the peers at the edge, and names one that has not")
+  func barrier() async throws {
+    let hub = try bench.startHub()
+    let near = try startEdge()
+    let peers = [try Peer(name: "home", hub: HubLocation(bench.hub)), try Peer(name: "away", hub: HubLocation(edge))]
+    var counters: [Counter] = []
+    for peer in peers {
+      counters.append(try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30)))
+    }
+    let watcher = try RunningProcess(Bench.program("bindpeer"), ["watch", "counter", "--wait-for-hub"], hub: edge)
+    let first = try await counters[0].$count.add(1).committed
+    // From then on it has joined the model.
+    try #require(watcher.line { $0.contains("count") } != nil, "\(watcher.output)")
+    for counter in counters { #expect(try await counter.applied(first, timeout: .seconds(30)) == 3) }
+    watcher.send(SIGSTOP)
+    let version = try await counters[1].$count.add(1).committed
+    for counter in counters {
+      let error = await #expect(throws: BarrierError.self) { try await counter.applied(version, timeout: .seconds(2)) }
+      guard case .notApplied(let names, 2, 3)? = error else { throw try #require(error) }
+      #expect(names.count == 1 && !["home", "away"].contains(names[0]), "\(names)")
+    }
+    watcher.send(SIGCONT)
+    // Stopped for so long, it may begin another session, which no barrier before that waits for.
+    for counter in counters {
+      #expect(
+        await eventually(timeout: .seconds(30)) { (try? await counter.applied(version, timeout: .seconds(5))) == 3 })
+    }
+    for peer in peers { await peer.close() }
     withExtendedLifetime((hub, near)) {}
   }
 

@@ -4,10 +4,6 @@ import Foundation
 import Logging
 import Testing
 
-private struct Counter: Model {
-  @Field(policy: .add) var count = 0
-}
-
 /// Several hubs of one log: a hub and its edges.
 @Suite("Peers with several hubs", .serialized)
 struct FailoverTests {

@@ -34,7 +34,7 @@
       let cluster = try Cluster(hubs: 3)
       let hubs = try cluster.startAll(withSiblings: true)
       let peer = try Peer(name: "keeper", hub: HubLocation(cluster.hubs[0...1].joined(separator: ",")))
-      let counter = try await peer.share(ClusterCounter.self, id: "counter", on: .direct, timeout: .seconds(30))
+      let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30))
       let ownership = try await counter.validate { new, _ in
         if new.count > 9 { throw RefusalError("9 are enough") }
       }
@@ -66,9 +66,9 @@
       let cluster = try Cluster(hubs: 3)
       let hubs = try cluster.startAll(withSiblings: true)
       let peers = try cluster.hubs.enumerated().map { try Peer(name: "peer\($0)", hub: HubLocation($1)) }
-      var counters: [ClusterCounter] = []
+      var counters: [Counter] = []
       for peer in peers {
-        counters.append(try await peer.share(ClusterCounter.self, id: "counter", on: .direct, timeout: .seconds(30)))
+        counters.append(try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30)))
       }
       let watcher = try RunningProcess(
         Bench.program("bindpeer"), ["watch", "counter", "--wait-for-hub"], hub: cluster.hubs[2])

@@ -102,4 +102,13 @@ extension Uplink {
       loseWriter(id, now: now)
     }
   }
+
+  /// The error that refuses the reading session a model.
+  func refusedModel(in frame: UnsafeRawBufferPointer) -> (model: String, error: ErrorMessage)? {
+    guard frame.count > 4, frame[4] == HubMessageKind.error.rawValue,
+      case .error(let error)? = (try? HubMessage.decode(frame))?.message, let model = error.refusedJoin,
+      models[model] != nil
+    else { return nil }
+    return (model, error)
+  }
 }

@@ -30,7 +30,7 @@ extension Uplink {
     case .end(let id, let isLeaving):
       if isLeaving, writers[id]?.phase == .open { send(.leave(Leave()), for: id, now: now) }
       _ = writers.remove(id)
-    case .follow, .unfollow, .list, .forward, .counted: break
+    case .follow, .unfollow, .list, .forward, .counted, .await, .stopWaiting, .history, .stopAsking: break
     }
   }
 
@@ -66,9 +66,10 @@ extension Uplink {
     var hello = writer.hello
     hello.isResuming = hello.isResuming || writer.wasWelcomed
     hello.leaseMilliseconds = 0
-    // What this connection itself reads, and the peer's own ways of writing.
+    // What this connection itself reads, that the edge counts its peers, and the peer's own ways of writing.
     let written = writer.hello.capabilities.filter { $0 == Capability.recovery || $0.hasPrefix("draft-") }
-    hello.capabilities = [Capability.writes, Capability.users, Capability.lists, session.opening.text] + written
+    hello.capabilities =
+      [Capability.writes, Capability.counts, Capability.users, Capability.lists, session.opening.text] + written
     send(.hello(hello), for: id, now: now)
     writers.nextDeadline = min(writers.nextDeadline, now + 1_000)
   }

@@ -34,6 +34,10 @@ package struct Uplink: Sendable {
   var generator: SeededGenerator
   var models = FollowedVersions()
   var writers = UplinkWriters()
+  /// The edge's numbers of the barriers that wait here.
+  var awaits: [BarrierID: UInt32] = [:]
+  /// Those of the requests for history.
+  var asks: [HistoryID: UInt32] = [:]
   /// The edge's number, by which it notices that it would follow itself; nil: this is no edge, but another hub of the
   /// same log, and follows what the hub's own peers have in ephemeral models.
   private let number: UInt64?
@@ -75,7 +79,8 @@ package struct Uplink: Sendable {
   /// What the next hello names: this edge, and those that follow it.
   package mutating func name(edges: [UInt64]) {
     guard number != nil else { return }
-    session.capabilities = Capability.all.filter { $0 != Capability.ephemeral } + edges.prefix(64).map(Capability.edge)
+    session.capabilities =
+      Capability.all.filter { $0 != Capability.ephemeral } + [Capability.counts] + edges.prefix(64).map(Capability.edge)
   }
 
   /// The address to connect to; nil: the link knows it.
@@ -135,15 +140,6 @@ package struct Uplink: Sendable {
     session.receive(frame, now: now, into: &effects)
   }
 
-  /// The error that refuses the reading session a model.
-  private func refusedModel(in frame: UnsafeRawBufferPointer) -> (model: String, error: ErrorMessage)? {
-    guard frame.count > 4, frame[4] == HubMessageKind.error.rawValue,
-      case .error(let error)? = (try? HubMessage.decode(frame))?.message, let model = error.refusedJoin,
-      models[model] != nil
-    else { return nil }
-    return (model, error)
-  }
-
   // MARK: Time
 
   /// When `tick` is due.
@@ -184,6 +180,7 @@ package struct Uplink: Sendable {
     case .list(let prefix): session.joinPrefix(prefix, now: now, into: &effects)
     case .forward(let forwarded): forward(forwarded)
     case .counted(let count): tell(count)
+    case .await, .stopWaiting, .history, .stopAsking: ask(request, now: now)
     case .greet, .join, .propose, .alive, .leave, .end: handleWriter(request, now: now)
     }
     settle(now: now)
@@ -220,7 +217,9 @@ package struct Uplink: Sendable {
       events.append(.announced(prefix: prefix, model: model, version: version, fields: fields))
     case .listed(let prefix): events.append(.listed(prefix: prefix))
     case .notice(let notice): notices.append("\(notice)")
-    case .phase, .awaited, .past, .pong: break
+    case .awaited(let id, let end): answer(id, end)
+    case .past(let id, let end): answer(id, end)
+    case .phase, .pong: break
     }
     if case .notice(.hubError(_, true, let text)) = event { events.append(.cut(text)) }
   }

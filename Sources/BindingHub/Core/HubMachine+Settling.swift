@@ -37,11 +37,15 @@ extension HubMachine {
       announceListed(&output)
     }
     publisher.sendShares(&hub, &output)
-    history.readNext(publisher.congested, &hub, time, &output)
+    if edge == nil {
+      history.readNext(publisher.congested, &hub, time, &output)
+    } else {
+      edge?.requests += history.passOn(hub.models)
+    }
     hub.sendOutcomes(&output)
     reporter.send(heartbeat: publisher.heads.number, &hub, edge, others, time, &output)
     publisher.endWaits(siblings: siblings.reachedCount, &hub, time, &output)
-    siblings.tell(publisher.barriers.takeCounted())
+    tellHubs(publisher.barriers.takeCounted())
   }
 
   /// Sends a model's decisions to the store, renumbers its fields, and answers its joins.

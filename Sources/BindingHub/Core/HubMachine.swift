@@ -219,9 +219,8 @@ package struct HubMachine {
     case .awaitApplied where hub.sessions[session]?.capabilities.reports == false,
       .report where hub.sessions[session]?.capabilities.reports == false:
       throw message.kind.unnamed(Capability.applied)
-    case .counted where !hub.trusts(sibling: session): throw message.kind.unnamed(Capability.sibling)
-    case .counted(let count): publisher.barriers.receive(count, of: session)
-    case .awaitApplied(let wanted): publisher.barriers.add(wanted, of: session, &hub, time, &output)
+    case .counted(let count): try receive(count, of: session)
+    case .awaitApplied(let wanted): wait(wanted, of: session, time, &output)
     case .history(let request): try history.receive(request, session, &hub, &output)
     case .report(let entries): publisher.receive(entries, of: session, &hub, &output)
     case .hello, .join, .propose, .status, .verify, .drain, .forward: break

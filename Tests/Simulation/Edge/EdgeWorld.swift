@@ -24,6 +24,7 @@ package final class EdgeWorld {
   /// When each writer wrote to the field that all write to.
   private var levelsAt: [String: [WriteID: UInt64]] = [:]
   private var asked: [Asked] = []
+  private let barriers: EdgeBarriers
   private var readers = 0
   private var isHomeStopped = false
   /// How many writes were committed.
@@ -32,6 +33,7 @@ package final class EdgeWorld {
   /// Creates the world of one seed.
   package init(seed: UInt64) {
     chance = Chance(seed: seed ^ 0x0ED6_E5EED)
+    barriers = EdgeBarriers(of: EdgeWorld.model, Chance(seed: seed ^ 0x0BA2_21E2))
     for number in 0..<(2 + chance.below(3)) {
       let name = "writer-\(number)"
       writers.append(name)
@@ -39,7 +41,10 @@ package final class EdgeWorld {
       stage.join(name, at: chance.perMille(250) ? stage.home : stage.edge)
     }
     stage.join("reader", models: [EdgeWorld.model])
-    stage.look = { [unowned self] in problem(of: $0, $1) }
+    stage.look = { [unowned self] in
+      barriers.look(at: $0, $1, stage)
+      return problem(of: $0, $1)
+    }
   }
 
   /// A writer alone adds to its own field, so that shows all that it has added, at every moment.
@@ -55,6 +60,7 @@ package final class EdgeWorld {
     do {
       for _ in 0..<(30 + chance.below(50)) {
         act()
+        barriers.ask(of: stage.peers.keys.sorted(), stage)
         try check()
         for _ in 0..<chance.below(6) {
           stage.advance(50)
@@ -81,7 +87,7 @@ package final class EdgeWorld {
     case 69..<72: stage.lose(peer)
     case 72..<77: stage.loseUplink()
     case 77..<81: if isHomeStopped { restoreHome() } else { stopHome() }
-    case 81..<84: if !isHomeStopped { stage.restartHome() }
+    case 81..<84: if !isHomeStopped { restartHome() }
     case 84..<88: if !isHomeStopped { stage.restartEdge() }
     case 88..<91: if !isHomeStopped { stage.move(peer, to: peer.link.hub === stage.home ? stage.edge : stage.home) }
     case 91..<94: dropPublished()
@@ -112,8 +118,14 @@ package final class EdgeWorld {
     return "reader-\(readers)"
   }
 
+  private func restartHome() {
+    barriers.loseHome()
+    stage.restartHome()
+  }
+
   private func stopHome() {
     isHomeStopped = true
+    barriers.loseHome()
     stage.stopHome()
   }
 
@@ -140,6 +152,7 @@ package final class EdgeWorld {
       stage.advance(50)
       try check()
     }
+    try barriers.check(isOver: true)
     for (writer, ids) in writes.sorted(by: { $0.key < $1.key }) {
       guard let peer = stage.peers[writer] else { continue }
       for id in ids where peer.outcomes[id] == nil {
@@ -159,6 +172,7 @@ package final class EdgeWorld {
     if let problem = stage.problems.first { throw Violation(.readYourWrites, problem) }
     try checkReplicas()
     try checkOutcomes()
+    try barriers.check()
     for asked in asked {
       guard let peer = stage.peers[asked.peer], peer.session.isCurrent(EdgeWorld.model) else { continue }
       let version = peer.session.version(of: EdgeWorld.model).version

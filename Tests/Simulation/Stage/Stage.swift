@@ -144,9 +144,35 @@ package class Stage {
       case .retryLater(_, _, let reason): peer.retries.append(reason)
       }
     }
-    for case .announced(_, let model, _, _) in effects.events { peer.listed.append(model) }
+    for event in effects.events {
+      switch event {
+      case .announced(_, let model, _, _): peer.listed.append(model)
+      case .awaited(let id, let end): peer.barriers[id] = end
+      case .past(let id, let end): peer.pages[id] = end
+      default: break
+      }
+    }
     for action in effects.link where carryOut(action, &peer.link) { isBusy = true }
     return isBusy
+  }
+
+  /// Waits until others have applied a version.
+  /// - Parameter count: how many; 0: all.
+  package func wait(
+    _ peer: StagePeer, _ version: Version, count: UInt32 = 0, timeout: UInt64 = 30_000, _ model: String = "lamp"
+  ) -> BarrierID {
+    let id = peer.session.awaitApplied(version, of: model, count: count, timeoutMilliseconds: timeout, now: now)
+    settle()
+    return id
+  }
+
+  /// Asks for a page of history, the newest commits first.
+  package func askHistory(_ peer: StagePeer, count: UInt16 = 0, _ model: String = "lamp") -> HistoryID {
+    var request = HistoryRequest(request: 0, topic: 0)
+    request.count = count
+    let id = peer.session.askHistory(request, of: model, timeoutMilliseconds: 60_000, now: now)
+    settle()
+    return id
   }
 
   /// What a peer shows of a field.

@@ -74,8 +74,12 @@ package final class StageHub {
           machine.appended(results, of: batches, time: time, into: &output)
         } catch { problems.append("\(error)") }
       }
+      if let query = output.history {
+        output.history = nil
+        machine.answered(query, store.history(query).result, into: &output)
+      }
       if machine.isStreaming { machine.finishDrain(time: time, into: &output) }
-    } while machine.isStreaming || !output.batches.isEmpty
+    } while machine.isStreaming || !output.batches.isEmpty || output.history != nil
     output.forEachFrame { destination, frame in
       switch destination {
       case .connection(let connection): sent[connection, default: []].append(Array(frame))
@@ -154,6 +158,10 @@ package final class StagePeer {
   package var outcomes: [WriteID: Outcome] = [:]
   package var retries: [RetryReason] = []
   package var listed: [String] = []
+  /// How its barriers have ended.
+  package var barriers: [BarrierID: BarrierEnd] = [:]
+  /// How its requests for history have ended.
+  package var pages: [HistoryID: HistoryEnd] = [:]
   /// Whether it receives nothing: its link is about to break.
   package var isDeaf = false
   /// The frames that it received, kinds only.

@@ -49,8 +49,9 @@ extension HubMachine {
 
   /// What a welcome says of the hub and, for a session that speaks for somebody, that the hub knows it and what pages
   /// show by it.
-  func capabilities(representing user: UserRights?) -> [String] {
-    var all = edgeCapabilities(Capability.all + [Capability.writes])
+  func capabilities(on connection: ConnectionID, representing user: UserRights?) -> [String] {
+    let counts = hub.mayCount(connection) ? [Capability.counts] : []
+    var all = edgeCapabilities(Capability.all + [Capability.writes] + counts)
     if hub.configuration.isInsecure { all.append(Capability.insecure) }
     guard let user else { return all }
     return all + [Capability.representing] + (user.isUnlimited || user.isAdmin ? [Capability.administering] : [])

@@ -25,6 +25,8 @@ struct EdgeState {
   private(set) var below: Set<UInt64> = []
   /// Whether the upstream hub names users in its messages, which older peers cannot read.
   var namesUsers = false
+  /// The barriers of its peers, which the hub above holds, by the uplink's number.
+  var awaits = PassedAwaits()
   /// For the uplink, in order.
   var requests: [UplinkRequest] = []
 
@@ -141,12 +143,12 @@ extension HubMachine {
     guard let edge, let upstream = edge.upstream else { return all }
     let passed: Set = [
       Capability.recovery, Capability.rights, Capability.users, Capability.describe, Capability.expires,
-      Capability.lists,
+      Capability.lists, Capability.counts, Capability.history,
     ]
     return all.filter { capability in
-      if capability == Capability.applied || capability == Capability.ephemeral || capability == Capability.history {
-        return false
-      }
+      if capability == Capability.ephemeral { return false }
+      // Barriers are those of the hub above, which asks how many peers of this edge have a version.
+      if capability == Capability.applied { return upstream.capabilities.contains(Capability.counts) }
       return !passed.contains(capability) || upstream.capabilities.contains(capability)
     } + upstream.capabilities.filter { Capability.edgeNumber($0) != nil } + [Capability.edge(edge.number)]
   }

@@ -28,8 +28,12 @@ package enum UplinkEvent: Sendable, Hashable {
   case ended(SessionID, ErrorMessage)
   /// A model below a listed prefix.
   case announced(prefix: String, model: String, version: Version, fields: Int)
-  /// A sibling asks how many peers here have applied a version.
+  /// The hub there asks how many peers here have applied a version.
   case counts(CountApplied)
+  /// The barrier of this number has ended.
+  case awaited(UInt32, Awaited)
+  /// The page of history that the request of this number has got.
+  case past(UInt32, PastPage)
   /// All models that there were below a prefix were announced.
   case listed(prefix: String)
 }
@@ -121,7 +125,9 @@ extension HubMachine {
     case .ended(let session, let error): endUpstream(session, error, time, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
-    case .counts: break
+    case .counts(let question): publisher.barriers.count(question, over: 0, &hub, time, &output)
+    case .awaited(let number, let awaited): answer(number, awaited, &output)
+    case .past(let number, let page): history.answered(number, page, &hub, &output)
     case .listed(let prefix):
       edge?.listings[prefix]?.isComplete = true
       list(prefix, &output)
@@ -136,6 +142,7 @@ extension HubMachine {
     let isOther = isOtherLog || hub.epoch != upstream.epoch
     edge?.reach(upstream, time)
     (hub.logID, hub.epoch) = (upstream.logID, upstream.epoch)
+    publisher.barriers.forget(link: 0)
     guard isOther else { return }
     if !isFirst {
       hub.counters.otherUpstreams += 1

@@ -16,8 +16,16 @@ package enum UplinkRequest: Sendable, Hashable {
   case propose(SessionID, model: String, [PassedProposal])
   /// Pass proposals on to the home of a model, in order.
   case forward(ForwardedProposals)
-  /// Tell a sibling how many peers here have applied a version.
+  /// Tell the hub there how many peers here have applied a version.
   case counted(AppliedCount)
+  /// Wait until others have applied a version; the request's number is the edge's own, and its topic means nothing.
+  case await(AwaitApplied, model: String)
+  /// Wait no longer.
+  case stopWaiting(UInt32)
+  /// Ask for a page of history, by the edge's own number; the topic means nothing.
+  case history(HistoryRequest, model: String)
+  /// Ask no longer.
+  case stopAsking(UInt32)
   /// A peer has received all outcomes up to some numbers.
   case alive(SessionID, [EdgeProgress])
   /// A session has left a model.

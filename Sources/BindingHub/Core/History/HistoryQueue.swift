@@ -3,7 +3,7 @@ import BindingProtocol
 /// The requests for earlier commits: at most one a session, answered in turn. The store reads one page at a time, and a
 /// drain asks for one at most, so whoever asks without end only waits longer.
 struct HistoryQueue {
-  private struct Asked {
+  private struct Asked: Hashable {
     let session: SessionID
     let request: HistoryRequest
   }
@@ -12,6 +12,10 @@ struct HistoryQueue {
   /// What the store reads now; without `asked`, nobody wants the answer any more.
   private var reading: (asked: Asked?, query: HistoryQuery)?
   private var lastNumber: UInt64 = 0
+  /// Of an edge, which keeps no history: what the hub above is asked, by the uplink's number.
+  private var passed: [UInt32: Asked] = [:]
+  private var lastPassed: UInt32 = 0
+  private var abandoned: [UInt32] = []
   /// When to look again for a session that may be sent more.
   private(set) var nextDeadline = UInt64.max
 
@@ -37,8 +41,10 @@ struct HistoryQueue {
         message: "history", place: "kind",
         problem: "belongs to the capability \(Capability.history), which the hello did not name", code: .unknownKind)
     }
-    forget(session)
     let asked = Asked(session: session, request: request)
+    // The peer asks again, and the hub above has not answered yet.
+    if passed.values.contains(asked) { return }
+    forget(session)
     if let end = refusal(of: asked, record, hub) {
       hub.send(
         .past(PastPage(session: session, request: request.request, end: end)), to: session, &output,
@@ -106,6 +112,34 @@ struct HistoryQueue {
     hub.counters.historyPages += 1
   }
 
+  /// Passes what the peers of an edge ask on to the hub above.
+  mutating func passOn(_ models: ModelTable) -> [UplinkRequest] {
+    guard !waiting.isEmpty || !abandoned.isEmpty else { return [] }
+    var requests = abandoned.map(UplinkRequest.stopAsking)
+    abandoned.removeAll()
+    for asked in waiting {
+      guard let index = models.index(of: asked.request.topic) else { continue }
+      lastPassed &+= 1
+      passed[lastPassed] = asked
+      var request = asked.request
+      request.request = lastPassed
+      requests.append(.history(request, model: models[index].id))
+    }
+    waiting.removeAll()
+    return requests
+  }
+
+  /// Sends a peer of an edge the page that the hub above has read.
+  mutating func answered(_ number: UInt32, _ page: PastPage, _ hub: inout HubContext, _ output: inout HubOutput) {
+    guard let asked = passed.removeValue(forKey: number), let record = hub.sessions[asked.session] else { return }
+    var answer = page
+    (answer.session, answer.request) = (asked.session, asked.request.request)
+    let before = output.byteCount
+    hub.send(.past(answer), to: asked.session, &output, topic: asked.request.topic)
+    record.usage?.charge(bytes: output.byteCount - before)
+    hub.counters.historyPages += 1
+  }
+
   /// A session has ended, or asks for something else.
   mutating func forget(_ session: SessionID, in topic: Topic? = nil) {
     let isMeant = { (asked: Asked) in
@@ -113,6 +147,9 @@ struct HistoryQueue {
     }
     waiting.removeAll(where: isMeant)
     if let asked = reading?.asked, isMeant(asked) { reading?.asked = nil }
+    let ended = passed.filter { isMeant($0.value) }.keys.sorted()
+    for number in ended { passed[number] = nil }
+    abandoned += ended
   }
 }
 

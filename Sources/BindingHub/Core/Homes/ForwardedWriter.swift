@@ -64,6 +64,20 @@ extension HubContext {
     else { return false }
     return access.principal(of: record.connection).map { $0 == .sibling } ?? (access.policy == nil)
   }
+
+  /// Whether an edge on a connection is believed what it says of its peers.
+  func mayCount(_ connection: ConnectionID) -> Bool { access.policy == nil || access.isGateway(connection) }
+
+  /// Whether a session is that with which an edge reads, and the edge counts its peers.
+  func counts(_ session: SessionID) -> Bool {
+    guard let names = sessions[session]?.capabilities else { return false }
+    return names.counts && !names.isSibling && !names.onlyWrites
+  }
+
+  /// Whether a session writes for a peer of an edge which counts that peer.
+  func isCountedByEdge(_ session: SessionID) -> Bool {
+    sessions[session].map { $0.capabilities.counts && $0.capabilities.onlyWrites } ?? false
+  }
 }
 
 /// Decides what another hub has passed on.

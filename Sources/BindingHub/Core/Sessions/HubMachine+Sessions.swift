@@ -33,6 +33,7 @@ extension HubMachine {
     let known = hub.sessions.identities[tag]
     let isSibling = hello.capabilities.contains(Capability.sibling)
     if shared != nil, known == nil, !isSynced, !isSibling, holds(hello, id, connection, &output) { return }
+    let counting = known?.session.map { publisher.barriers.numbers(countedBy: $0) } ?? []
     if let earlier = known?.session { fence(earlier, of: tag, by: id, time, &output) }
     let usage = hub.usage(of: connection, for: represented, time)
     let onlyWrites = hello.capabilities.contains(Capability.writes)
@@ -49,7 +50,7 @@ extension HubMachine {
         id: id, identity: Origin(tag: tag, name: hello.identity.name, user: name), connection: connection,
         subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
-        capabilities: SessionCapabilities(hello.capabilities), usage: usage))
+        capabilities: SessionCapabilities(hello.capabilities, mayCount: hub.mayCount(connection)), usage: usage))
     if let represented { hub.access.represent(represented, in: id, through: connection) }
     if let subscriber { hub.sessions.identify(subscriber, as: usage) }
     hub.sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].begin(
@@ -64,7 +65,7 @@ extension HubMachine {
       durability: durability, heartbeatMilliseconds: hub.configuration.heartbeatMilliseconds, leaseMilliseconds: lease,
       now: time.wall, hub: hub.configuration.name, limits: limits(now: time.monotonic),
       endpoints: carrier.hasFanout ? hub.configuration.endpoints : [],
-      capabilities: capabilities(representing: represented.map { _ in user })
+      capabilities: capabilities(on: connection, representing: represented.map { _ in user })
         + (recovery.isRecreated(hub, at: time.monotonic) ? [Capability.recovering] : [])
         + (durability == .replicated ? [Capability.replicated] : [])
         + (shared == nil ? [] : [Capability.forward, Capability.owners]))
@@ -73,6 +74,7 @@ extension HubMachine {
     sendOthers(id, connection, knowsHubs: knowsHubs, &output)
     if !isUpToDate { tellUpstream(id, &output) }
     if hub.trusts(sibling: id) { publisher.barriers.meet(id, hub, time, &output) }
+    if hub.counts(id) { publisher.barriers.goOn(counting, with: id, hub, time, &output) }
   }
 
   /// Ends the session that an identity had before another one.
@@ -142,7 +144,7 @@ extension HubMachine {
     hub.access.forget(id)
     joins.forget(id)
     publisher.announcer.forget(id)
-    if session.capabilities.isSibling { publisher.barriers.part(from: id) }
+    if session.capabilities.isSibling || session.capabilities.counts { publisher.barriers.part(from: id) }
     history.forget(id)
     if releasing { presence.release(session.identity.tag, &hub, time) }
     if !hasSession(on: session.connection) { publisher.congested.forget(session.connection) }
@@ -169,6 +171,7 @@ extension HubMachine {
     model.members.waitingJoins.removeAll { $0 == session }
     model.giveUpOffer(of: session)
     publisher.forget(session, in: index, model)
+    if edge != nil { stopWaiting(session, in: index) }
     hub.models.touchIfLeft(index)
   }
 

@@ -49,10 +49,11 @@ struct SessionCapabilities {
   let knowsHubs: Bool
   /// Whether it is another hub of the log, which follows what this hub's own peers have in ephemeral models.
   let isSibling: Bool
-  /// Whether it tells how many of its own peers have applied a version.
+  /// Whether it is of another hub, which tells how many of its own peers have applied a version.
   let counts: Bool
 
-  init(_ names: [String]) {
+  /// - Parameter mayCount: whether it is believed what it says of its own peers; a sibling's user is asked later.
+  init(_ names: [String], mayCount: Bool) {
     reports = names.contains(Capability.applied)
     reportsEarlier = names.contains(Capability.recovery)
     learnsRights = names.contains(Capability.rights)
@@ -64,7 +65,7 @@ struct SessionCapabilities {
     wantsLatest = names.contains(Capability.latest)
     knowsHubs = names.contains(Capability.hubs)
     isSibling = names.contains(Capability.sibling)
-    counts = names.contains(Capability.counts)
+    counts = names.contains(Capability.counts) && (isSibling || mayCount)
   }
 }
 

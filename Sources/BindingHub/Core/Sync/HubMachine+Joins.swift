@@ -98,7 +98,7 @@ extension HubMachine {
     }
     hub.sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.members.sessions.insert(session)
-    publisher.catchups.end(in: model, of: session)
+    publisher.begin(session, in: index, hub, time, &output)
     if !model.members.waitingJoins.contains(session) { model.members.waitingJoins.append(session) }
     hub.send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,

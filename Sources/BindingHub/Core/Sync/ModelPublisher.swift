@@ -121,7 +121,7 @@ struct ModelPublisher {
   mutating func recordApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID, _ hub: inout HubContext) {
     guard hub.sessions[session]?.joins[entry.topic] != nil else { return }
     hub.sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
-    if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
+    if !barriers.isEmpty, !hub.isCountedByEdge(session) { barriers.reached(entry.applied, of: index, by: session) }
   }
 
   /// Answers the barriers and comparisons that are complete or have timed out.
@@ -133,7 +133,15 @@ struct ModelPublisher {
     if !verifications.isEmpty { verifications.endDue(&hub, time, &output) }
   }
 
-  // MARK: Forgetting
+  // MARK: Sessions
+
+  /// A session joins a model, perhaps once more.
+  mutating func begin(
+    _ session: SessionID, in index: Int, _ hub: HubContext, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    catchups.end(in: hub.models[index], of: session)
+    if hub.counts(session) { barriers.meet(edge: session, in: index, hub, time, &output) }
+  }
 
   /// A session leaves a model.
   mutating func forget(_ session: SessionID, in index: Int, _ model: ModelLog) {

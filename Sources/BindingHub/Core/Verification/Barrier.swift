@@ -6,13 +6,13 @@ struct Barrier {
   enum Asker: Hashable {
     /// A session of this hub; its barrier ends with one answer.
     case session(SessionID, request: UInt32)
-    /// Another hub of the log, over the link to it, for a barrier there. It is told each change, until it no longer
-    /// asks.
-    case sibling(link: Int, request: UInt32)
+    /// Another hub of the log, over the link to it, or the hub above an edge, for a barrier there. It is told each
+    /// change, until it no longer asks.
+    case hub(link: Int, request: UInt32)
   }
 
   let asker: Asker
-  /// By which siblings name it.
+  /// By which other hubs name it.
   let number: UInt32
   let version: Version
   /// The number of sessions that must have the version; nil: all that had joined the model at the request and are
@@ -22,11 +22,11 @@ struct Barrier {
   /// Sessions that had joined at the request and have not reported the version.
   var waiting: Set<SessionID>
   var applied: Set<SessionID> = []
-  /// What siblings have counted, by the session of each; nil: it has not answered yet.
+  /// What siblings and edges have counted, by the session of each; nil: it has not answered yet.
   var elsewhere: [SessionID: AppliedCount?] = [:]
   /// Whether the peers of other hubs count too.
   let isOfAllHubs: Bool
-  /// What the sibling that asks was told last.
+  /// What the hub that asks was told last.
   var told: AppliedCount?
 
   init(
@@ -42,7 +42,7 @@ struct Barrier {
     self.isOfAllHubs = isOfAllHubs
   }
 
-  /// The session of this hub that waits; nil: it waits at a sibling.
+  /// The session of this hub that waits; nil: it waits at another hub.
   var session: SessionID? {
     if case .session(let session, _) = asker { session } else { nil }
   }
@@ -50,27 +50,33 @@ struct Barrier {
   /// The number of sessions that have the version, at all hubs.
   var appliedInAll: Int { elsewhere.values.reduce(applied.count) { $0 + Int($1?.applied ?? 0) } }
 
+  /// The number of sessions that count, at all hubs; at least one where a hub has not answered.
+  var all: Int { elsewhere.values.reduce(waiting.count + applied.count) { $0 + Int($1?.of ?? 1) } }
+
   /// The number of sessions that it waits for.
-  var wanted: Int {
-    count ?? elsewhere.values.reduce(waiting.count + applied.count) { $0 + Int($1?.of ?? 0) }
-  }
+  var wanted: Int { count ?? all }
 
   /// Whether it is over.
-  /// - Parameter reached: the number of siblings that this hub reaches. Each of them has peers to count.
-  func isComplete(siblings reached: Int) -> Bool {
+  /// - Parameter lacksHub: whether this hub reaches a sibling that has no session here, and may have peers.
+  func isComplete(lacksHub: Bool) -> Bool {
     if let count { return appliedInAll >= count }
-    return waiting.isEmpty && !misses(siblings: reached)
+    return waiting.isEmpty && !(isOfAllHubs && lacksHub)
       && elsewhere.values.allSatisfy { $0.map { $0.applied >= $0.of } ?? false }
   }
 
-  /// Whether a sibling that this hub reaches does not reach it.
-  private func misses(siblings reached: Int) -> Bool { isOfAllHubs && elsewhere.count < reached }
+  /// What the hub that asks is to be told; nil: it knows.
+  func news(_ hub: HubContext) -> (link: Int, count: AppliedCount)? {
+    guard case .hub(let link, let request) = asker else { return nil }
+    let (applied, all) = (UInt32(clamping: appliedInAll), UInt32(clamping: all))
+    guard told?.applied != applied || told?.of != all else { return nil }
+    return (link, AppliedCount(request: request, applied: applied, of: all, missing: missing(hub)))
+  }
 
-  /// The names of those that have not applied the version; of a sibling that has not answered, its own.
-  func missing(_ hub: HubContext, siblings reached: Int = 0) -> [String] {
+  /// The names of those that have not applied the version; of a hub that has not answered, its own.
+  func missing(_ hub: HubContext, lacksHub: Bool = false) -> [String] {
     func name(_ session: SessionID) -> String? { hub.sessions[session]?.identity.name }
     let away = elsewhere.sorted { $0.key < $1.key }
     let names = waiting.sorted().compactMap(name) + away.flatMap { $1?.missing ?? [name($0)].compactMap(\.self) }
-    return Array((names + (misses(siblings: reached) ? ["a hub without a link to this one"] : [])).prefix(255))
+    return Array((names + (isOfAllHubs && lacksHub ? ["a hub without a link to this one"] : [])).prefix(255))
   }
 }
