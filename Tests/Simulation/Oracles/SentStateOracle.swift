@@ -57,7 +57,7 @@ struct SentStateOracle: Invariant, SimulationPart {
       if let peer, !welcome.knewIdentity { try checkForgotten(peer) }
     case .outcomes(let outcomes):
       guard let peer else { return }
-      for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }
+      for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer, hub) }
     default: break
     }
   }
@@ -91,8 +91,11 @@ struct SentStateOracle: Invariant, SimulationPart {
     }
   }
 
-  private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: SimulatedPeer) throws(Violation) {
-    guard let model = peer.hub.model(of: outcome.topic) else { return }
+  /// - Parameter hub: the one that sends it; the peer may be on its way to another one.
+  private func check(
+    _ outcome: WireOutcome, _ epoch: Epoch, to peer: SimulatedPeer, _ hub: SimulatedHub
+  ) throws(Violation) {
+    guard let model = hub.model(of: outcome.topic) else { return }
     let tag = peer.tag
     var name = LogOracle.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
@@ -110,7 +113,7 @@ struct SentStateOracle: Invariant, SimulationPart {
             "\(peer) received that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
               + "which is not stored so")
         }
-        countRepeat(of: name, decidedIn: entry.run, by: peer.hub)
+        countRepeat(of: name, decidedIn: entry.run, by: hub)
       }
     default:
       let result = log.results[name]
@@ -118,7 +121,7 @@ struct SentStateOracle: Invariant, SimulationPart {
         throw Violation(
           .storedFirst, "\(peer) received \(outcome.kind) for proposal \(outcome.number), which is not stored so")
       }
-      countRepeat(of: name, decidedIn: result.run, by: peer.hub)
+      countRepeat(of: name, decidedIn: result.run, by: hub)
     }
   }
 
