@@ -20,7 +20,7 @@ struct Barrier {
   let count: Int?
   var deadline: UInt64
   /// Sessions that had joined at the request and have not reported the version.
-  var waiting: Set<SessionID>
+  var waiting: Set<SessionID> = []
   var applied: Set<SessionID> = []
   /// What siblings and edges have counted, by the session of each; nil: it has not answered yet.
   var elsewhere: [SessionID: AppliedCount?] = [:]
@@ -30,15 +30,13 @@ struct Barrier {
   var told: AppliedCount?
 
   init(
-    of asker: Asker, number: UInt32, version: Version, count: Int?, deadline: UInt64, waiting: Set<SessionID>,
-    isOfAllHubs: Bool = false
+    of asker: Asker, number: UInt32, version: Version, count: Int?, deadline: UInt64, isOfAllHubs: Bool = false
   ) {
     self.asker = asker
     self.number = number
     self.version = version
     self.count = count
     self.deadline = deadline
-    self.waiting = waiting
     self.isOfAllHubs = isOfAllHubs
   }
 

@@ -103,7 +103,7 @@ extension BarrierTable {
     }
     var barrier = Barrier(
       of: asker, number: nextNumber(), version: wanted.version, count: wanted.isOfAll ? nil : Int(UInt32.max),
-      deadline: deadline, waiting: [])
+      deadline: deadline)
     begin(&barrier, index, &hub, time, &output)
   }
 

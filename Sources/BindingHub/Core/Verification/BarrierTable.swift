@@ -41,7 +41,7 @@ struct BarrierTable {
     let timeout = min(UInt64(wanted.timeoutMilliseconds), hub.configuration.maxBarrierMilliseconds)
     var barrier = Barrier(
       of: .session(session, request: wanted.request), number: nextNumber(), version: wanted.version,
-      count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout, waiting: [],
+      count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout,
       // The versions of ephemeral models are each hub's own.
       isOfAllHubs: model.ephemeral == nil && hub.configuration.isShared)
     if barrier.isOfAllHubs {
