@@ -114,9 +114,9 @@ if let represented, !Mutant.isOn(.ignoreRepresented) {
     ),
     Place(
         _CORE + "Access/AccessControl.swift", "func rights", "before",
-        "return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: rights(of: connection))",
+        "return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: gateway)",
         """
-if Mutant.isOn(.carrierRights) { return rights(of: connection) }
+if Mutant.isOn(.carrierRights) { return gateway }
 if Mutant.isOn(.beyondCarrier) { return policy.rights(of: .named(somebody.name, role: somebody.role)) }
 """,
     ),

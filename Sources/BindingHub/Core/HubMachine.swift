@@ -77,6 +77,7 @@ package struct HubMachine {
   package mutating func apply(_ policy: AccessPolicy?, time: HubTime? = nil) -> [ConnectionID] {
     hub.models.apply(policy)
     hub.usages.apply(policy, at: time?.monotonic ?? hub.lastTick)
+    recovery.believeOthers(&hub)
     return hub.access.apply(policy)
   }
 

@@ -10,6 +10,14 @@ struct AccessOracle: Invariant, SimulationPart {
   var users: [Tag: Int] = [:]
   /// Batches that are not stored yet, and the rights in force when they were decided.
   var decided: [(batch: Batch, table: RightsTable)] = []
+  /// The fields into which a stranger wrote when it might: honest replicas hold that, too.
+  private var writtenByStranger: Swift.Set<WrittenField> = []
+  private struct WrittenField: Hashable {
+    let model: Int
+    let field: Int
+  }
+
+  init(context: SimulationContext, log: LogOracle) { (self.context, self.log) = (context, log) }
 
   mutating func observe(_ event: Observation) throws(Violation) {
     guard let table = context.rights else { return }
@@ -95,7 +103,7 @@ struct AccessOracle: Invariant, SimulationPart {
   // MARK: Writing
 
   /// What a batch changed, with the rights that were in force when it was decided.
-  private func check(_ batch: Batch, _ table: RightsTable) throws(Violation) {
+  private mutating func check(_ batch: Batch, _ table: RightsTable) throws(Violation) {
     guard let model = modelNames.firstIndex(of: batch.model), let group = try? CommitGroup.decode(batch.body) else {
       return
     }
@@ -110,10 +118,13 @@ struct AccessOracle: Invariant, SimulationPart {
       // A tag that no peer has is a stranger's.
       let user = users[entry.tag] ?? table.stranger
       for (field, value) in entry.changes {
-        if value == LogOracle.forged, user == table.stranger || entry.isRecovered,
-          !table.isWritable(field, of: model, by: table.stranger)
-        {
-          throw Violation(.writingRight, "version \(version) of \(batch.model) holds what a stranger made up")
+        if value == LogOracle.forged, user == table.stranger || entry.isRecovered {
+          let written = WrittenField(model: model, field: field)
+          if table.isWritable(field, of: model, by: table.stranger) {
+            writtenByStranger.insert(written)
+          } else if !entry.isRecovered || !writtenByStranger.contains(written) {
+            throw Violation(.writingRight, "version \(version) of \(batch.model) holds what a stranger made up")
+          }
         }
         // What is recovered was written by others than its offerer.
         guard !entry.isRecovered, !table.users[user].models[model].allowsChange(of: field, to: value) else { continue }

@@ -130,6 +130,7 @@ final class LogOracle: Invariant {
           (head, present[model]) = (nil, LogOracle.empty)
           beginnings[model] = beginnings[model].map { _ in batch.version }
           names[model].removeAll(keepingCapacity: true)
+          results.remove(model)
         }
         record(batch.decisions, of: model, run: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
@@ -165,6 +166,7 @@ final class LogOracle: Invariant {
       throw Violation(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
     }
     names[model].removeAll(keepingCapacity: true)
+    results.remove(model)
     floor.raise(over: batch)
     isThere[model] = false
     beginnings[model] = beginnings[model].map { _ in batch.version }

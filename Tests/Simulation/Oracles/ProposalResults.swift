@@ -28,6 +28,8 @@ struct ProposalResults {
   }
   private struct Writer {
     var lastDecided: ProposalNumber = 0
+    /// Whether the log has a number of it, and no removal of the model after that.
+    var isKept = false
     /// By number, from 1.
     var results: [ProposalResult] = []
   }
@@ -46,6 +48,15 @@ struct ProposalResults {
   mutating func raise(_ tag: Tag, to number: ProposalNumber, in model: Int) {
     let index = findOrInsert(tag) + model
     writers[index].lastDecided = max(writers[index].lastDecided, number)
+    writers[index].isKept = true
+  }
+
+  /// Whether a hub with this log knows that the writer has written to the model.
+  func isKept(_ tag: Tag, in model: Int) -> Bool { indices[tag].map { writers[$0 + model].isKept } ?? false }
+
+  /// A model is removed, with the last decided numbers of its writers. No hub decides those again all the same.
+  mutating func remove(_ model: Int) {
+    for index in indices.values { writers[index + model].isKept = false }
   }
 
   subscript(name: LogOracle.Name) -> ProposalResult {
@@ -64,7 +75,7 @@ struct ProposalResults {
   /// Forgets the last decided numbers and decisions of a log; what is known of the proposals themselves stays.
   mutating func forgetDecisions() {
     for writer in writers.indices {
-      writers[writer].lastDecided = 0
+      (writers[writer].lastDecided, writers[writer].isKept) = (0, false)
       for number in writers[writer].results.indices { writers[writer].results[number].decision = nil }
     }
   }

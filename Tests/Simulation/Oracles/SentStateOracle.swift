@@ -11,7 +11,7 @@ struct SentStateOracle: Invariant, SimulationPart {
     switch event {
     case .sent(let frame, let kind, let destination, let hub): try check(frame, kind, to: destination, hub)
     case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.hello.rawValue:
-      peer.numbers.storedAtHello = Swift.Set(modelNames.indices.filter { log.lastDecided(of: peer.tag, in: $0) > 0 })
+      peer.numbers.storedAtHello = Swift.Set(modelNames.indices.filter { log.results.isKept(peer.tag, in: $0) })
     case .received(let frame, let peer, _) where frame[0] == PeerMessageKind.join.rawValue:
       guard case (_, .join(let joins))? = try? PeerMessage.decode(frame) else { return }
       for join in joins where join.form == .model { peer.numbers.asked[join.request] = join.unacknowledged }
@@ -138,7 +138,7 @@ struct SentStateOracle: Invariant, SimulationPart {
     // What an earlier process of it had sent to another hub may be stored later.
     for (model, name) in modelNames.prefix(profile.models).enumerated()
     where (profile.cell.hubs == 1 || peer.numbers.storedAtHello.contains(model))
-      && peer.hub.store.lastRecord(of: name) > 0 && log.lastDecided(of: tag, in: model) > 0
+      && log.results.isKept(tag, in: model)
     {
       throw Violation(
         .outcomeKept, "the hub says that it does not know \(peer), whose last decided number in \(name) is stored")

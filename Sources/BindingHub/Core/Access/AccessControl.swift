@@ -37,6 +37,23 @@ struct AccessControl {
 
   func rights(of session: SessionRecord) -> UserRights { rights(in: session.id, on: session.connection) }
 
+  /// What a session's rights follow from, to be asked for also when it is over.
+  func standing(of session: SessionRecord) -> Standing {
+    let somebody = represented[session.id].flatMap { $0.connection == session.connection ? $0.representation : nil }
+    return Standing(
+      isInProcess: session.connection >= HubMachine.firstInProcessConnection,
+      principal: principal(of: session.connection), representation: somebody)
+  }
+
+  /// What may be done from now on with a standing of earlier.
+  func rights(of standing: Standing) -> UserRights {
+    guard !standing.isInProcess else { return .all }
+    let own = standing.principal.map { rights(of: $0) } ?? (policy == nil ? .all : .none)
+    guard let somebody = standing.representation else { return own }
+    guard members?.contains(somebody.name, as: somebody.role) == true else { return .none }
+    return rights(of: somebody, within: own)
+  }
+
   /// What limits a session's writes to a model; nil: nothing.
   func limitation(in session: SessionID, on connection: ConnectionID, of model: String) -> WriteLimitation? {
     let user = rights(in: session, on: connection)
@@ -113,8 +130,12 @@ struct AccessControl {
 
   /// What a gateway may do for somebody.
   func rights(of somebody: Representation, through connection: ConnectionID) -> UserRights {
+    rights(of: somebody, within: rights(of: connection))
+  }
+
+  private func rights(of somebody: Representation, within gateway: UserRights) -> UserRights {
     guard let policy else { return .all }
-    return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: rights(of: connection))
+    return policy.rights(of: .named(somebody.name, role: somebody.role)).limited(to: gateway)
   }
 
   /// A session speaks for somebody.
@@ -159,6 +180,15 @@ struct AccessControl {
     }
     return changed.sorted()
   }
+}
+
+/// From which a session's rights follow, under any policy.
+struct Standing {
+  let isInProcess: Bool
+  /// Whose its connection is; nil: nobody has said.
+  let principal: HubPrincipal?
+  /// For whom it speaks; nil: for its connection's user.
+  let representation: Representation?
 }
 
 /// For whom a session speaks.

@@ -39,7 +39,10 @@ extension HubMachine {
 
   /// Lets gateways speak for these members from now on, and for nobody else; nil: for nobody. Sessions that speak for
   /// another end with the drain, before it decides anything.
-  package mutating func apply(_ members: HubMembers?) { hub.access.apply(members) }
+  package mutating func apply(_ members: HubMembers?) {
+    hub.access.apply(members)
+    recovery.believeOthers(&hub)
+  }
 
   /// Tells every session, and later ones after their welcome, which keys the hub has and will have.
   package mutating func announce(_ keys: AnnouncedKeys, into output: inout HubOutput) {

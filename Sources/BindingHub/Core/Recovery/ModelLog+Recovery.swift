@@ -5,8 +5,8 @@ extension ModelLog {
   /// epoch, under the offering peers' names and without a number. So they are no proposal's outcome and raise no
   /// last decided number. A batch takes what fits into one message; the rest follows with the next.
   /// - Returns: the number of recovered fields, and whether all were recovered.
-  func adopt(_ recovery: Recovery, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
-    adopt(recovery.numbers)
+  func adopt(_ replicas: MergedReplicas, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
+    adopt(replicas.numbers)
     openBatch(epoch: epoch, time: wall)
     // Recovered values are not checked against the description: it may be newer than they are.
     batch.lists.forget()
@@ -16,7 +16,7 @@ extension ModelLog {
     }
     var count = 0
     // Fields of one old commit are recovered together; a field that a later commit wrote too is in that one.
-    let old = recovery.fields.values.sorted {
+    let old = replicas.fields.values.sorted {
       ($0.point, $0.offerer.tag.rawValue, $0.name) < ($1.point, $1.offerer.tag.rawValue, $1.name)
     }
     var index = 0
@@ -30,7 +30,7 @@ extension ModelLog {
       count += self.recover(together, by: first.offerer, limits)
     }
     guard hasRoom(limits) else { return (count, false) }
-    let (deleted, isComplete) = deleteStale(recovery, epoch)
+    let (deleted, isComplete) = deleteStale(replicas, epoch)
     return (count + deleted, isComplete)
   }
 
@@ -58,7 +58,7 @@ extension ModelLog {
   }
 
   /// Commits the fields of one old commit again.
-  private func recover(_ together: [Recovery.Field], by offerer: Origin, _ limits: Limits) -> Int {
+  private func recover(_ together: [MergedReplicas.Field], by offerer: Origin, _ limits: Limits) -> Int {
     guard fields.count < limits.maxModelFields || together.contains(where: { fields.id(of: $0.name) != nil }) else {
       return 0
     }
@@ -79,11 +79,11 @@ extension ModelLog {
 
   /// Deletes fields that the store has from an old epoch and the replica furthest ahead does not: they had been
   /// deleted by then.
-  private func deleteStale(_ recovery: Recovery, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
-    guard let furthest = recovery.furthest else { return (0, true) }
+  private func deleteStale(_ replicas: MergedReplicas, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
+    guard let furthest = replicas.furthest else { return (0, true) }
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
-      guard slot.hasValue, self.recovery.broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
+      guard slot.hasValue, recovery.broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
         !furthest.names.contains(slot.name)
       else { return false }
       return slot.oldPoint(in: epoch).map { $0 < furthest.point } ?? false
@@ -104,7 +104,7 @@ extension ModelLog {
 
   /// Whether an offered field may be recovered: it was not written in this epoch, and the offer is later than the
   /// stored state. A proposal that its writer resent and this hub decided has another outcome by now.
-  private func mayRecover(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
+  private func mayRecover(_ offered: MergedReplicas.Field, _ epoch: Epoch) -> Bool {
     if offered.number > 0, let writer = writers.index(of: offered.tag),
       writers.with(writer, { $0.hasDecided(offered.number) })
     {

@@ -63,25 +63,23 @@ struct AskedReplicas {
 
 /// The recovery of one model: the peers that were asked for their replicas, and what they offered.
 ///
-/// For each field the highest old version wins, whichever peer offers it. It is committed under the offering peer's
-/// name, because its writer cannot be proven.
+/// The replicas are merged when it is over, so that only those count whose peers may still be believed then.
 struct Recovery {
-  /// An offered field.
-  struct Field {
-    let name: String
-    let point: RecoveryPoint
-    /// nil: deleted.
-    let value: FieldValue?
-    /// The claimed writer and proposal number.
-    let tag: Tag
-    let number: ProposalNumber
-    let offerer: Origin
-  }
   private struct Question {
     let request: UInt32
     let point: RecoveryPoint
     /// Fields of an offer whose last chunk has not arrived.
     var fields: [OfferedField] = []
+  }
+  /// A replica that has arrived completely: what of it is acceptable.
+  private struct Replica {
+    let session: SessionID
+    let offerer: Origin
+    let standing: Standing
+    let epoch: Epoch
+    let point: RecoveryPoint
+    let fields: [OfferedField]
+    let numbers: [SeenNumber]
   }
   /// The result of receiving a message of an offer.
   enum Received {
@@ -99,15 +97,11 @@ struct Recovery {
   private(set) var hasAsked = false
   /// Asked sessions whose answer is not complete.
   private var questions: [SessionID: Question] = [:]
-  private(set) var fields: [String: Field] = [:]
-  /// By writer: the highest number that the replicas have seen.
-  private(set) var numbers: [Tag: ProposalNumber] = [:]
+  /// At most `AskedReplicas.mostInAll`, in the order of their arrival.
+  private var replicas: [Replica] = []
   /// The store was recreated: peers may offer old replicas, so a model is taken whole from the one furthest ahead.
   private let isRecreated: Bool
-  /// The sessions whose offers have arrived.
-  private var answered: [SessionID: RecoveryPoint] = [:]
-  /// The replica furthest ahead, and the fields it names: the others had been deleted by then.
-  private(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
+  private var merged: MergedReplicas?
 
   init(now: UInt64, limitMilliseconds: UInt64, isRecreated: Bool = false) {
     self.isRecreated = isRecreated
@@ -123,7 +117,7 @@ struct Recovery {
 
   /// Receives one message of an offer.
   mutating func receive(
-    _ offer: Offer, from session: SessionID, _ offerer: Origin, in epoch: Epoch, _ limits: Limits
+    _ offer: Offer, from session: SessionID, _ offerer: Origin, _ standing: Standing, in epoch: Epoch, _ limits: Limits
   ) -> Received {
     guard var question = questions[session], question.request == offer.request else { return .unasked }
     let point = RecoveryPoint(epoch: offer.epoch, version: offer.version)
@@ -139,34 +133,45 @@ struct Recovery {
       return .part
     }
     questions[session] = nil
-    answered[session] = point
-    let isFurthest = furthest.map { $0.point < point } ?? true
-    if isRecreated {
-      guard isFurthest else { return .whole(point, refusedFields: refused) }
-      fields.removeAll()
-    }
-    var names: Set<String> = []
-    for field in question.fields {
-      guard Recovery.isAcceptable(field, at: point, limits) else {
-        refused += 1
-        continue
-      }
-      names.insert(field.name)
-      let fieldPoint = RecoveryPoint(epoch: offer.epoch, version: field.version)
-      if let known = fields[field.name], known.point >= fieldPoint { continue }
-      fields[field.name] = Field(
-        name: field.name, point: fieldPoint, value: field.value, tag: field.origin.tag, number: field.number,
-        offerer: offerer)
-    }
-    if isFurthest { furthest = (point, offerer, names) }
+    let fields = question.fields.filter { Recovery.isAcceptable($0, at: point, limits) }
+    refused += question.fields.count - fields.count
     // The writer of a field was seen too; an older peer reports nothing else.
     let written = question.fields.lazy.map { SeenNumber(tag: $0.origin.tag, number: $0.number) }
-    for seen in [Array(written), offer.numbers ?? []].lazy.map({ $0.prefix(SeenNumber.maxCount) }).joined()
-    where seen.tag != .none && seen.number > 0 {
-      numbers[seen.tag] = max(numbers[seen.tag] ?? 0, seen.number)
-    }
+    let numbers = written.prefix(SeenNumber.maxCount) + (offer.numbers ?? []).prefix(SeenNumber.maxCount)
+    replicas.append(
+      Replica(
+        session: session, offerer: offerer, standing: standing, epoch: offer.epoch, point: point, fields: fields,
+        numbers: numbers.filter { $0.tag != .none && $0.number > 0 }))
+    merged = nil
     return .whole(point, refusedFields: refused)
   }
+
+  /// Merges the replicas whose peers may be believed.
+  /// - Parameter isBelieved: whether a peer of that standing may be. Is asked again only after `forgetMerged`.
+  /// - Returns: nil: there is none.
+  mutating func merge(isBelieved: (Standing) -> Bool) -> MergedReplicas? {
+    if let merged { return merged.furthest == nil ? nil : merged }
+    var result = MergedReplicas()
+    for replica in replicas where isBelieved(replica.standing) {
+      let isFurthest = result.furthest.map { $0.point < replica.point } ?? true
+      if isRecreated {
+        guard isFurthest else { continue }
+        result.fields.removeAll()
+      }
+      for field in replica.fields {
+        let point = RecoveryPoint(epoch: replica.epoch, version: field.version)
+        if let known = result.fields[field.name], known.point >= point { continue }
+        result.fields[field.name] = MergedReplicas.Field(field, at: point, offerer: replica.offerer)
+      }
+      if isFurthest { result.furthest = (replica.point, replica.offerer, Set(replica.fields.lazy.map(\.name))) }
+      for seen in replica.numbers { result.numbers[seen.tag] = max(result.numbers[seen.tag] ?? 0, seen.number) }
+    }
+    merged = result
+    return result.furthest == nil ? nil : result
+  }
+
+  /// Others may be believed from now on.
+  mutating func forgetMerged() { merged = nil }
 
   /// Applies the rules for names in proposals, the current limits, and the replica's version.
   private static func isAcceptable(_ field: OfferedField, at point: RecoveryPoint, _ limits: Limits) -> Bool {
@@ -187,7 +192,9 @@ struct Recovery {
   mutating func forget(_ session: SessionID) -> RecoveryPoint? { questions.removeValue(forKey: session)?.point }
 
   /// Whether the session's offer of this replica has arrived.
-  func hasAnswer(of session: SessionID, at point: RecoveryPoint) -> Bool { answered[session] == point }
+  func hasAnswer(of session: SessionID, at point: RecoveryPoint) -> Bool {
+    replicas.last { $0.session == session }?.point == point
+  }
 
   func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
     now >= endsAt || !isRecreated && (questions.isEmpty && now >= lastJoinAt + quietMilliseconds)
@@ -196,6 +203,32 @@ struct Recovery {
   func nextDeadline(quietMilliseconds: UInt64) -> UInt64 {
     questions.isEmpty && !isRecreated ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
   }
+}
+
+/// What believed replicas have together. For each field the highest old version wins, whichever peer offers it. It is
+/// committed under the offering peer's name, because its writer cannot be proven.
+struct MergedReplicas {
+  /// An offered field.
+  struct Field {
+    let name: String
+    let point: RecoveryPoint
+    /// nil: deleted.
+    let value: FieldValue?
+    /// The claimed writer and proposal number.
+    let tag: Tag
+    let number: ProposalNumber
+    let offerer: Origin
+
+    fileprivate init(_ field: OfferedField, at point: RecoveryPoint, offerer: Origin) {
+      (name, value, tag, number) = (field.name, field.value, field.origin.tag, field.number)
+      (self.point, self.offerer) = (point, offerer)
+    }
+  }
+  fileprivate(set) var fields: [String: Field] = [:]
+  /// By writer: the highest number that the replicas have seen.
+  fileprivate(set) var numbers: [Tag: ProposalNumber] = [:]
+  /// The replica furthest ahead, and the fields it names: the others had been deleted by then.
+  fileprivate(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
 }
 
 /// What a model recovers from replicas, and has recovered.

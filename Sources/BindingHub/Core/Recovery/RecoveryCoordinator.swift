@@ -100,10 +100,13 @@ struct RecoveryCoordinator {
 
   /// Receives a part of a replica.
   func receive(_ offer: Offer, _ session: SessionID, _ hub: inout HubContext) {
-    guard let index = hub.models.index(of: offer.topic), let offerer = hub.sessions[session]?.identity else { return }
+    guard let index = hub.models.index(of: offer.topic), let record = hub.sessions[session] else { return }
     let model = hub.models[index]
+    let standing = hub.access.standing(of: record)
     let limits = hub.configuration.limits
-    switch model.recovery.underWay?.receive(offer, from: session, offerer, in: hub.epoch, limits) ?? .unasked {
+    let received = model.recovery.underWay?.receive(
+      offer, from: session, record.identity, standing, in: hub.epoch, limits)
+    switch received ?? .unasked {
     case .unasked: hub.counters.unaskedOffers += 1
     case .refused: hub.counters.implausibleReplicas += 1
     case .part: break
@@ -114,25 +117,34 @@ struct RecoveryCoordinator {
     hub.models.touch(index)
   }
 
+  /// Rights have changed: other peers may be believed from now on.
+  func believeOthers(_ hub: inout HubContext) {
+    for index in hub.models.touched { hub.models[index].recovery.underWay?.forgetMerged() }
+  }
+
   /// Puts the recovered fields into the model's pending batch when the recovery is over. Returns false while it
   /// goes on.
   func finish(_ index: Int, _ hub: inout HubContext, _ time: HubTime) -> Bool {
     let model = hub.models[index]
-    guard let recovery = model.recovery.underWay else { return true }
+    guard var recovery = model.recovery.underWay else { return true }
     guard recovery.isOver(now: time.monotonic, quietMilliseconds: hub.configuration.recoveryQuietMilliseconds),
       !model.batch.isAppending, !hub.isStoreFull(for: model, time)
     else { return false }
     var isComplete = true
-    if recovery.furthest != nil {
-      let adopted = model.adopt(recovery, epoch: hub.epoch, wall: time.wall, limits: hub.configuration.limits)
+    // Rights may have changed since a replica arrived.
+    let merged = recovery.merge { hub.access.rights(of: $0).rights(on: model.id).isBelieved }
+    model.recovery.underWay = recovery
+    if let merged {
+      let adopted = model.adopt(merged, epoch: hub.epoch, wall: time.wall, limits: hub.configuration.limits)
       hub.counters.recoveredFields += UInt64(adopted.count)
       isComplete = adopted.isComplete
-      for tag in Set(recovery.fields.values.lazy.map(\.offerer.tag)) {
+      for tag in Set(merged.fields.values.lazy.map(\.offerer.tag)) {
         hub.sessions.identities[tag]?.models.insert(index)
       }
     }
     guard isComplete else { return false }
     model.recovery.underWay = nil
+    recovery.forgetMerged()
     if model.batch.hasDecisions { model.batch.pending.recovery = recovery }
     return true
   }
