@@ -145,11 +145,4 @@ struct EdgeReadingTests {
     let late = stage.join("late")
     #expect(stage.value(late, "level") == "2")
   }
-
-  @Test("a peer that joins an ephemeral model at an edge is refused in words that name the cure")
-  func noEphemeralModels() {
-    let reader = stage.join("reader")
-    #expect(reader.session.welcome?.capabilities.contains(Capability.ephemeral) == false)
-    #expect(reader.session.welcome?.capabilities.contains(Capability.describe) == true)
-  }
 }

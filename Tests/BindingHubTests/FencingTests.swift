@@ -43,6 +43,19 @@ import Testing
     return received
   }
 
+  @Test("what an edge says again for a peer takes no place of another run's session, and does once that is over")
+  mutating func saidAgain() {
+    let (peer, edge) = (Speaker.ann, Speaker.ann.again(21))
+    open(peer, run: 7, count: 1)
+    let capabilities = [Capability.users, "opening:6-9", "through:e-1", Capability.again]
+    let hello = PeerMessage.hello(Hello(identity: edge.identity, capabilities: capabilities))
+    let refused = bench.send(edge, hello)
+    #expect(refused.errors(edge).map(\.code) == [.closing] && refused.errors(peer).isEmpty)
+    bench.send(peer, .leave(Leave()))
+    #expect(bench.send(edge, hello).welcome(edge) != nil)
+    #expect(bench.counters.fencedSessions == 0)
+  }
+
   @Test("messages of a fenced session are refused")
   mutating func refusesFencedSession() {
     bench.live(.ann)

@@ -23,6 +23,34 @@ struct OpeningTests {
     #expect(Opening(in: [text]) == nil)
   }
 
+  /// The place of a hello with these capabilities.
+  private static func place(_ capabilities: String...) -> HelloPlace {
+    HelloPlace(of: Hello(identity: Identity(secret: Secret(high: 1, low: 2), name: "p"), capabilities: capabilities))
+  }
+
+  @Test("a hello of an edge is late by its peer's connections, then by the edge's own")
+  func edge() {
+    let last = OpeningTests.place("opening:a-2", "through:e-5")
+    #expect(OpeningTests.place("opening:a-1", "through:e-9").isLate(after: last))
+    #expect(OpeningTests.place("opening:a-2", "through:e-4").isLate(after: last))
+    #expect(!OpeningTests.place("opening:a-2", "through:e-5").isLate(after: last))
+    #expect(!OpeningTests.place("opening:a-2", "through:f-1").isLate(after: last))
+    #expect(!OpeningTests.place("opening:a-2").isLate(after: last))
+    #expect(!OpeningTests.place("opening:a-3", "through:e-1").isLate(after: last))
+    #expect(!OpeningTests.place("opening:b-1", "through:e-1").isLate(after: last))
+    #expect(!OpeningTests.place("opening:a-1").isLate(after: nil))
+    #expect(Opening(in: ["through:e-5"]) == nil)
+  }
+
+  @Test("what an edge says again yields to another run, and to nothing else")
+  func again() {
+    let again = OpeningTests.place("opening:a-2", "through:e-5", Capability.again)
+    #expect(again.yields(to: OpeningTests.place("opening:b-1")))
+    #expect(!again.yields(to: OpeningTests.place("opening:a-1")))
+    #expect(!again.yields(to: OpeningTests.place()))
+    #expect(!OpeningTests.place("opening:a-2", "through:e-5").yields(to: OpeningTests.place("opening:b-1")))
+  }
+
   @Test("only an earlier connection of the same run precedes another")
   func order() throws {
     let openings = ["opening:a-1", "opening:a-2", "opening:b-3"].compactMap { Opening(in: [$0]) }

@@ -4,12 +4,14 @@ from place import Place
 
 _SESSION = "Sources/BindingHub/Core/Edge/EdgeSession.swift"
 _BARRIERS = "Sources/BindingHub/Core/Verification/BarrierTable.swift"
+_VERSIONS = "Sources/BindingHub/Core/Edge/EphemeralVersions.swift"
+_UPLINK = "Sources/BindingEdge/Core/"
 _COUNTS = "Sources/BindingHub/Core/Verification/BarrierTable+Hubs.swift"
 
 PLACES = [
     Place(
         _SESSION, "func follow", "before",
-        "if record.isWriter || record.wantsLatest { askUpstream(join, session, index) }",
+        "let isPresence = isPresence(index, session)",
         """
 if Mutant.isOn(.edgeStaleLatest), record.wantsLatest { return }
 if Mutant.isOn(.edgeAnswersResuming), !record.wantsLatest { return }
@@ -22,7 +24,7 @@ if Mutant.isOn(.edgeAnswersResuming), !record.wantsLatest { return }
     ),
     Place(
         _SESSION, "func mayAnswer", "before",
-        "guard joined.epoch == hub.epoch, joined.version <= model.version else { return false }",
+        "guard let version = version(joined.version, of: joined.epoch, in: index), version <= model.version else {",
         """
 if Mutant.isOn(.edgeMarkEarly), let origin = hub.sessions[session]?.identity {
   model.writers.with(model.writers.index(for: origin)) { $0.raise(to: joined.lastDecided) }
@@ -61,5 +63,27 @@ if Mutant.isOn(.edgeCountsAsOne), hub.counts(id) {
         _COUNTS, "func goOn", "before",
         "for number in numbers {",
         "if Mutant.isOn(.edgeCountsNoMore) { return }",
+    ),
+    Place(
+        _VERSIONS, "func endPresent", "before",
+        "let models =",
+        "if Mutant.isOn(.edgeKeepsPresent) { return }",
+    ),
+    Place(
+        _UPLINK + "UplinkWriters.swift", "var hasWork", "instead of",
+        "isAwaited || isPresent || models.values.contains { $0.wanted != nil || !$0.queue.isEmpty }",
+        """
+isAwaited || isPresent && !Mutant.isOn(.edgeForgetsPresent)
+  || models.values.contains { $0.wanted != nil || !$0.queue.isEmpty }
+""",
+    ),
+    Place(
+        _UPLINK + "Uplink+Writing.swift", "func greet", "instead of",
+        "let opening = HelloPlace(of: writer.hello).opening ?? session.opening",
+        """
+let isAgain = isAgain && !Mutant.isOn(.edgeFencesMoved)
+let said = HelloPlace(of: writer.hello).opening
+let opening = Mutant.isOn(.edgeFencesMoved) ? session.opening : said ?? session.opening
+""",
     ),
 ]

@@ -90,11 +90,9 @@ batch.pending.commits.beginCommit(
         "end(earlier, time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect), &output)",
     ),
     Place(
-        _CORE + "Sessions/HubMachine+Sessions.swift", "func refusal", "instead of",
-        "if hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {",
-        """
-if !Mutant.isOn(.lateHelloFences), hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {
-""",
+        _CORE + "Sessions/SessionTable.swift", "func refusal", "before",
+        "if place.isLate(after: self.place) {",
+        "if Mutant.isOn(.lateHelloFences) { return nil }",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",

@@ -59,6 +59,29 @@ struct EdgeTests {
     withExtendedLifetime((hub, near)) {}
   }
 
+  @Test("ephemeral values and presence pass through the edge both ways, and end with their peers")
+  func presence() async throws {
+    let hub = try bench.startHub(["--lease", "1000"])
+    let near = try startEdge(of: nil, ["--lease", "1000"])
+    let ephemeral = ["pipe", "lamp", "--ephemeral", "--name"]
+    let inside = try RunningProcess(Bench.program("bindpeer"), ephemeral + ["inside"], hub: edge)
+    let outside = try RunningProcess(Bench.program("bindpeer"), ephemeral + ["outside"], hub: bench.hub)
+    inside.write(#"{"lux":70,"@me":{"room":"attic"}}"#)
+    outside.write(#"{"volt":5}"#)
+    for (field, value) in [("lux", "70"), ("volt", "5")] {
+      #expect(try run("wait", "lamp.\(field)=\(value)", "--ephemeral").code == 0)
+      #expect(try bench.run("wait", "lamp.\(field)=\(value)", "--ephemeral").code == 0)
+    }
+    for peers in [try run("ls", "--peers", "lamp").output, try bench.run("ls", "--peers", "lamp").output] {
+      #expect(peers.contains(#"{"room":"attic"}"#) && peers.contains("outside"), "\(peers)")
+    }
+    inside.send(SIGKILL)
+    outside.send(SIGKILL)
+    #expect(try await eventually { try bench.run("get", "lamp.lux", "--ephemeral").code == 1 })
+    #expect(try await eventually { try run("get", "lamp.volt", "--ephemeral").code == 1 })
+    withExtendedLifetime((hub, near)) {}
+  }
+
   @Test("a cut-off edge answers reads, holds writes, says waiting(upstream), and gives nothing old as the latest")
   func cutOff() async throws {
     let hub = try bench.startHub()

@@ -21,6 +21,8 @@ extension Uplink {
       }
     case .joined(let joined): handle(joined, id, now: now)
     case .outcomes(let outcomes): handle(outcomes, id)
+    case .approve(let request):
+      if let model = writers[id]?.topics[request.topic] { events.append(.approve(id, model: model, request)) }
     case .error(let error): handle(error, id, now: now)
     // The reading session has what such a session would be sent besides.
     default: break
@@ -92,6 +94,10 @@ extension Uplink {
     switch error.code {
     case .fenced, .otherProtocol, .notYours, .badName, .notPermitted:
       guard error.isFatal else { break }
+      _ = writers.remove(id)
+      events.append(.ended(id, error))
+    case .closing where writers[id]?.isPresent == true:
+      // Its peer alone knows its numbers in ephemeral models, if these begin anew.
       _ = writers.remove(id)
       events.append(.ended(id, error))
     case .notJoined: loseWriter(id, now: now)

@@ -20,6 +20,9 @@ extension Uplink {
         writer.models[join.model]?.progress = .none
       }
       advance(id, now: now)
+    case .attend(let id, let model):
+      writers.with(id) { if $0.models[model] == nil { $0.models[model] = UplinkJoin() } }
+      advance(id, now: now)
     case .propose(let id, let model, let proposals): pass(proposals, of: id, in: model, now: now)
     case .alive(let id, let progress): confirm(progress, of: id, now: now)
     case .leave(let id, let model):
@@ -27,17 +30,33 @@ extension Uplink {
       guard let topic else { return }
       writers.with(id) { $0.topics[topic] = nil }
       send(.leave(Leave(topics: [topic])), for: id, now: now)
-    case .end(let id, let isLeaving):
-      if isLeaving, writers[id]?.phase == .open { send(.leave(Leave()), for: id, now: now) }
+    case .approval(let id, let model, var approval):
+      guard let topic = writers[id]?.models[model]?.topic else { return }
+      approval.topic = topic
+      send(.approval(approval), for: id, now: now)
+    case .end(let id, let end):
+      leave(id, end, now: now)
       _ = writers.remove(id)
     case .follow, .unfollow, .list, .forward, .counted, .await, .stopWaiting, .history, .stopAsking: break
+    }
+  }
+
+  /// Tells the upstream hub that a peer is gone, if it is. One that is present there would be so for another lease.
+  private mutating func leave(_ id: SessionID, _ end: EdgeEnd, now: UInt64) {
+    guard let writer = writers[id], writer.phase == .open else { return }
+    switch end {
+    case .left: send(.leave(Leave()), for: id, now: now)
+    case .lost where writer.isPresent && !writer.topics.isEmpty:
+      send(.leave(Leave(topics: writer.topics.keys.sorted())), for: id, now: now)
+    case .lost, .replaced: break
     }
   }
 
   // MARK: Opening
 
   /// Opens a session if it has something to do, and goes on with its joins.
-  mutating func advance(_ id: SessionID, now: UInt64) {
+  /// - Parameter isAgain: whether it is not its peer that asks.
+  mutating func advance(_ id: SessionID, now: UInt64, isAgain: Bool = false) {
     guard let writer = writers[id], isOpen else { return }
     switch writer.phase {
     case .closed:
@@ -46,17 +65,17 @@ extension Uplink {
         writers.nextDeadline = min(writers.nextDeadline, writer.greetsFrom)
         return
       }
-      greet(id, writer, now: now)
+      greet(id, writer, now: now, isAgain: isAgain && !writer.isAwaited)
     case .greeting: break
     case .open: joinDue(id, now: now)
     }
   }
 
   mutating func advanceWriters(now: UInt64) {
-    for id in writers.records.keys.sorted() { advance(id, now: now) }
+    for id in writers.records.keys.sorted() { advance(id, now: now, isAgain: true) }
   }
 
-  private mutating func greet(_ id: SessionID, _ writer: UplinkWriter, now: UInt64) {
+  private mutating func greet(_ id: SessionID, _ writer: UplinkWriter, now: UInt64, isAgain: Bool) {
     counters.openedWriters += 1
     writers.bind(id, to: generator.nextNonZero())
     writers.with(id) {
@@ -67,9 +86,13 @@ extension Uplink {
     hello.isResuming = hello.isResuming || writer.wasWelcomed
     hello.leaseMilliseconds = 0
     // What this connection itself reads, that the edge counts its peers, and the peer's own ways of writing.
-    let written = writer.hello.capabilities.filter { $0 == Capability.recovery || $0.hasPrefix("draft-") }
+    let written = writer.hello.capabilities.filter {
+      $0 == Capability.recovery || $0.hasPrefix("draft-") || $0 == Capability.again
+    }
+    let opening = HelloPlace(of: writer.hello).opening ?? session.opening
     hello.capabilities =
-      [Capability.writes, Capability.counts, Capability.users, Capability.lists, session.opening.text] + written
+      [Capability.writes, Capability.counts, Capability.users, Capability.lists, opening.text]
+      + [session.opening.textOfEdge] + written + (isAgain ? [Capability.again] : [])
     send(.hello(hello), for: id, now: now)
     writers.nextDeadline = min(writers.nextDeadline, now + 1_000)
   }
@@ -78,7 +101,7 @@ extension Uplink {
     guard let writer = writers[id] else { return }
     var joins: [Join] = []
     for (model, place) in writer.models.sorted(by: { $0.key < $1.key }) {
-      guard place.progress == .none, place.wanted != nil || !place.queue.isEmpty else { continue }
+      guard place.progress == .none, place.wanted != nil || !place.queue.isEmpty || writer.isPresent else { continue }
       writers.lastRequest += 1
       let request = writers.lastRequest
       writers.with(id) { $0.models[model]?.progress = .asked(request: request, at: now) }
@@ -182,7 +205,7 @@ extension Uplink {
     writers.unbind(id)
     let lost = writers.with(id) { $0.lose() } ?? []
     for (model, numbers) in lost { putOff(numbers, of: id, in: model) }
-    advance(id, now: now)
+    advance(id, now: now, isAgain: true)
   }
 
   /// The connection is gone, and with it every session.
@@ -214,7 +237,7 @@ extension Uplink {
         }
         if now >= writer.lastSentAt + lease / 3 { send(.alive(Alive(heartbeat: 0)), for: id, now: now) }
       }
-      advance(id, now: now)
+      advance(id, now: now, isAgain: true)
     }
   }
 

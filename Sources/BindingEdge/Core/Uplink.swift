@@ -80,7 +80,7 @@ package struct Uplink: Sendable {
   package mutating func name(edges: [UInt64]) {
     guard number != nil else { return }
     session.capabilities =
-      Capability.all.filter { $0 != Capability.ephemeral } + [Capability.counts] + edges.prefix(64).map(Capability.edge)
+      Capability.all + [Capability.counts] + edges.prefix(64).map(Capability.edge)
   }
 
   /// The address to connect to; nil: the link knows it.
@@ -181,7 +181,7 @@ package struct Uplink: Sendable {
     case .forward(let forwarded): forward(forwarded)
     case .counted(let count): tell(count)
     case .await, .stopWaiting, .history, .stopAsking: ask(request, now: now)
-    case .greet, .join, .propose, .alive, .leave, .end: handleWriter(request, now: now)
+    case .greet, .join, .attend, .propose, .alive, .leave, .approval, .end: handleWriter(request, now: now)
     }
     settle(now: now)
   }

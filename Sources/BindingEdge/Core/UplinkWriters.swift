@@ -25,8 +25,13 @@ struct UplinkWriter: Sendable {
 
   init(_ hello: Hello, now: UInt64) { (self.hello, lastUsedAt) = (hello, now) }
 
-  /// Whether something waits for this session to open.
-  var hasWork: Bool { isAwaited || models.values.contains { $0.wanted != nil || !$0.queue.isEmpty } }
+  /// Whether its peer is present upstream: it has joined an ephemeral model.
+  var isPresent: Bool { models.keys.contains(where: Names.isEphemeral) }
+
+  /// Whether something waits for this session to open, or needs it open.
+  var hasWork: Bool {
+    isAwaited || isPresent || models.values.contains { $0.wanted != nil || !$0.queue.isEmpty }
+  }
 
   /// Whether nothing is under way.
   var isIdle: Bool { !hasWork && models.values.allSatisfy(\.inFlight.isEmpty) }

@@ -215,8 +215,7 @@ package struct HubMachine {
     case .ping(let ping):
       hub.send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
     case .offer(let offer): recovery.receive(offer, session, &hub)
-    case .approval(let approval):
-      if let index = proposals.receive(approval, session, &hub) { goOn(index, time, &output) }
+    case .approval(let approval): receive(approval, of: session, time, &output)
     case .awaitApplied where hub.sessions[session]?.capabilities.reports == false,
       .report where hub.sessions[session]?.capabilities.reports == false:
       throw message.kind.unnamed(Capability.applied)

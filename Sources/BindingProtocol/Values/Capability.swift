@@ -45,6 +45,8 @@ package enum Capability {
   /// A session that only writes (§16): it is sent topics, marks, outcomes and errors, and nothing that is read. In a
   /// welcome: the hub takes such sessions.
   package static let writes = "writes"
+  /// An edge says this hello without a word of the peer for which it is (4.1-9).
+  package static let again = "again"
   /// Wants its joins answered with nothing older than what the hub above this one has: in the hello of a session at an
   /// edge (§16), or at a hub that shares its log (§17). Other hubs always do.
   package static let latest = "latest"

@@ -8,14 +8,17 @@ package struct Opening: Sendable, Hashable {
   package private(set) var count: UInt32 = 0
 
   private static let prefix = "opening:"
+  private static let edgePrefix = "through:"
 
   package init(run: UInt64) { self.run = run }
 
   /// - Parameter capabilities: those of a hello; the first that is an opening counts.
   /// - Returns: nil if it names none.
-  package init?(in capabilities: [String]) {
-    guard let text = capabilities.first(where: Opening.isNamed) else { return nil }
-    let parts = text.dropFirst(Opening.prefix.count).split(separator: "-", omittingEmptySubsequences: false)
+  package init?(in capabilities: [String]) { self.init(in: capabilities, after: Opening.prefix) }
+
+  private init?(in capabilities: [String], after prefix: String) {
+    guard let text = capabilities.first(where: { $0.hasPrefix(prefix) }) else { return nil }
+    let parts = text.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let run = UInt64(parts[0], radix: 16), let count = UInt32(parts[1]) else { return nil }
     (self.run, self.count) = (run, count)
   }
@@ -31,16 +34,44 @@ package struct Opening: Sendable, Hashable {
 
   /// The capability.
   package var text: String { "\(Opening.prefix)\(String(run, radix: 16))-\(count)" }
+
+  /// The connection of an edge over which a session for a peer is opened; nil if the hello names none.
+  fileprivate static func ofEdge(in capabilities: [String]) -> Opening? {
+    Opening(in: capabilities, after: edgePrefix)
+  }
+
+  /// The capability of a session that an edge opens for a peer over this connection.
+  package var textOfEdge: String { "\(Opening.edgePrefix)\(String(run, radix: 16))-\(count)" }
 }
 
-extension Hello {
-  /// Which connection of its run it opens; nil: it does not say.
-  package var opening: Opening? { Opening(in: capabilities) }
+/// Where a hello stands among those of one identity.
+package struct HelloPlace: Sendable, Hashable {
+  /// Which connection of its run the peer opens; nil: it does not say.
+  package let opening: Opening?
+  /// Which connection of its run the edge opens that says it for the peer; nil: none does.
+  package let edge: Opening?
+  /// Whether an edge says it without a word of the peer, which may have begun another run since.
+  package let isAgain: Bool
 
-  /// Whether its peer has opened a connection after the one of this hello.
-  /// - Parameter last: what the last hello of the same identity named.
-  package func isLate(after last: Opening?) -> Bool {
-    guard let last, let opening else { return false }
-    return opening.precedes(last)
+  package init(of hello: Hello) {
+    opening = Opening(in: hello.capabilities)
+    edge = Opening.ofEdge(in: hello.capabilities)
+    isAgain = hello.capabilities.contains(Capability.again)
+  }
+
+  /// Whether the peer, or the edge that speaks for it, has opened a connection after this one.
+  /// - Parameter last: the place of the identity's last hello.
+  package func isLate(after last: HelloPlace?) -> Bool {
+    guard let before = last?.opening, let opening else { return false }
+    if opening.precedes(before) { return true }
+    guard opening == before, let edgeBefore = last?.edge, let edge else { return false }
+    return edge.precedes(edgeBefore)
+  }
+
+  /// Whether it may not take the place of another session, which may be that of a later run.
+  /// - Parameter present: the place of that session's hello.
+  package func yields(to present: HelloPlace) -> Bool {
+    guard isAgain, let other = present.opening, let opening else { return false }
+    return opening.run != other.run
   }
 }

@@ -41,7 +41,9 @@ struct OutageTests {
 
   @Test("a hello tells which connection of its run it opens, and another run draws another number")
   func openings() throws {
-    func opening(_ bench: inout PeerBench) throws -> Opening { try #require(bench.open().hellos.first?.opening) }
+    func opening(_ bench: inout PeerBench) throws -> Opening {
+      try #require(bench.open().hellos.first.flatMap { HelloPlace(of: $0).opening })
+    }
     var (bench, other) = (PeerBench(seed: 1), PeerBench(seed: 2))
     let first = try opening(&bench)
     bench.lose()

@@ -12,6 +12,10 @@ package final class EdgeStage: Stage {
   private var start: StartNumber = 76
   /// What the uplink told the edge.
   package private(set) var events: [UplinkEvent] = []
+  /// Whether the uplink can be open; it breaks when that ends.
+  package var uplinkAnswers = true {
+    didSet { if !uplinkAnswers { loseUplink() } }
+  }
   /// Changes a frame of the upstream hub on its way to the uplink; nil: it is lost.
   package var forge: ([UInt8]) -> [UInt8]? = { $0 }
 
@@ -91,7 +95,7 @@ package final class EdgeStage: Stage {
 
   override func turnUplinks() -> Bool {
     var isBusy = false
-    if let due = uplinkLink.opensAt, due <= now, home.answers {
+    if let due = uplinkLink.opensAt, due <= now, home.answers, uplinkAnswers {
       uplink.name(edges: edge.machine.edgesBelow)
       open(&uplinkLink)
       uplink.opened(now: now)

@@ -25,6 +25,7 @@ package final class EdgeWorld {
   private var levelsAt: [String: [WriteID: UInt64]] = [:]
   private var asked: [Asked] = []
   private let barriers: EdgeBarriers
+  private let ephemerals: EdgeEphemerals
   private var readers = 0
   private var isHomeStopped = false
   /// How many writes were committed.
@@ -34,16 +35,17 @@ package final class EdgeWorld {
   package init(seed: UInt64) {
     chance = Chance(seed: seed ^ 0x0ED6_E5EED)
     barriers = EdgeBarriers(of: EdgeWorld.model, Chance(seed: seed ^ 0x0BA2_21E2))
+    ephemerals = EdgeEphemerals(of: EdgeWorld.model, Chance(seed: seed ^ 0x0E9E_3E2A))
     for number in 0..<(2 + chance.below(3)) {
       let name = "writer-\(number)"
       writers.append(name)
       made[name] = (0, 0)
-      stage.join(name, at: chance.perMille(250) ? stage.home : stage.edge)
+      stage.join(name, at: chance.perMille(250) ? stage.home : stage.edge, models: ephemerals.models)
     }
     stage.join("reader", models: [EdgeWorld.model])
     stage.look = { [unowned self] in
       barriers.look(at: $0, $1, stage)
-      return problem(of: $0, $1)
+      return problem(of: $0, $1) ?? ephemerals.problem(of: $0, $1, stage)
     }
   }
 
@@ -60,6 +62,7 @@ package final class EdgeWorld {
     do {
       for _ in 0..<(30 + chance.below(50)) {
         act()
+        ephemerals.act(writers, stage)
         barriers.ask(of: stage.peers.keys.sorted(), stage)
         try check()
         for _ in 0..<chance.below(6) {
@@ -89,7 +92,7 @@ package final class EdgeWorld {
     case 77..<81: if isHomeStopped { restoreHome() } else { stopHome() }
     case 81..<84: if !isHomeStopped { restartHome() }
     case 84..<88: if !isHomeStopped { stage.restartEdge() }
-    case 88..<91: if !isHomeStopped { stage.move(peer, to: peer.link.hub === stage.home ? stage.edge : stage.home) }
+    case 88..<91: if !isHomeStopped { move(peer) }
     case 91..<94: dropPublished()
     case 94..<97: stage.join(reader(), models: [EdgeWorld.model])
     default:
@@ -109,6 +112,13 @@ package final class EdgeWorld {
     let write = stage.write(peer, [operation])
     note(write, writer)
     if let write { levelsAt[writer, default: [:]][write] = stage.now }
+  }
+
+  /// A peer changes its hub; an edge may not notice, if it cannot be reached.
+  private func move(_ peer: StagePeer) {
+    let isAtHome = peer.link.hub === stage.home
+    if !isAtHome, chance.perMille(500) { stage.loseUplink() }
+    stage.move(peer, to: isAtHome ? stage.edge : stage.home)
   }
 
   private func note(_ write: WriteID?, _ writer: String) { if let write { writes[writer, default: []].append(write) } }
@@ -148,10 +158,12 @@ package final class EdgeWorld {
   private func heal() throws(Violation) {
     if isHomeStopped { restoreHome() }
     stage.forge = { $0 }
-    for _ in 0..<200 {
+    // A peer that an edge had when it was killed is gone for the upstream hub once its lease is over.
+    for _ in 0..<(ephemerals.isOn ? 400 : 200) {
       stage.advance(50)
       try check()
     }
+    try ephemerals.check(writers, stage)
     try barriers.check(isOver: true)
     for (writer, ids) in writes.sorted(by: { $0.key < $1.key }) {
       guard let peer = stage.peers[writer] else { continue }
@@ -209,7 +221,8 @@ package final class EdgeWorld {
     committed = 0
     for writer in writers {
       guard let peer = stage.peers[writer] else { continue }
-      for (id, outcome) in peer.outcomes {
+      for id in writes[writer] ?? [] {
+        guard let outcome = peer.outcomes[id] else { continue }
         switch outcome {
         case .committed(_, let version):
           committed += 1

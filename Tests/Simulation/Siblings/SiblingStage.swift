@@ -121,28 +121,4 @@ package final class SiblingStage: Stage {
     }
     return true
   }
-
-  // MARK: What is there
-
-  /// What a peer shows of a model's ephemeral model, without the presence fields.
-  package func shown(_ peer: StagePeer, _ model: String = "lamp") -> [String: String] {
-    var shown: [String: String] = [:]
-    for field in peer.session.committed(Names.ephemeral(model), after: 0) {
-      guard let value = field.value, !field.name.hasPrefix(Names.presencePrefix) else { continue }
-      shown[field.name] = "\(String(decoding: value.bytes, as: UTF8.self)) of \(field.origin.name)"
-    }
-    return shown
-  }
-
-  /// The peers that a peer sees in a model, with what each announces.
-  package func present(_ peer: StagePeer, _ model: String = "lamp") -> [String: String] {
-    var present: [String: String] = [:]
-    for field in peer.session.committed(Names.ephemeral(model), after: 0) {
-      guard field.name.hasPrefix(Names.presencePrefix), let json = try? field.value?.json,
-        let name = json["name"]?.string
-      else { continue }
-      present[name] = (present[name].map { "\($0) and " } ?? "") + (json["says"]?.text ?? "nothing")
-    }
-    return present
-  }
 }

@@ -120,6 +120,7 @@ package class Stage {
   }
 
   private func turn(_ peer: StagePeer) -> Bool {
+    guard !peer.isStopped else { return false }
     var isBusy = false
     if let due = peer.link.opensAt, due <= now, peer.link.hub.answers {
       open(&peer.link)
@@ -152,6 +153,12 @@ package class Stage {
       default: break
       }
     }
+    for case .approve(_, let request) in effects.questions {
+      peer.asked.append(request)
+      guard let answer = peer.answer else { continue }
+      peer.session.answer(request, refusing: answer(request), now: now, into: &peer.effects)
+      isBusy = true
+    }
     for action in effects.link where carryOut(action, &peer.link) { isBusy = true }
     return isBusy
   }
@@ -178,6 +185,28 @@ package class Stage {
   /// What a peer shows of a field.
   package func value(_ peer: StagePeer, _ field: String, _ model: String = "lamp") -> String? {
     peer.session.shown(model, field).map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  /// What a peer shows of a model's ephemeral model, without the presence fields.
+  package func shown(_ peer: StagePeer, _ model: String = "lamp") -> [String: String] {
+    var shown: [String: String] = [:]
+    for field in peer.session.committed(Names.ephemeral(model), after: 0) {
+      guard let value = field.value, !field.name.hasPrefix(Names.presencePrefix) else { continue }
+      shown[field.name] = "\(String(decoding: value.bytes, as: UTF8.self)) of \(field.origin.name)"
+    }
+    return shown
+  }
+
+  /// The peers that a peer sees in a model, with what each announces.
+  package func present(_ peer: StagePeer, _ model: String = "lamp") -> [String: String] {
+    var present: [String: String] = [:]
+    for field in peer.session.committed(Names.ephemeral(model), after: 0) {
+      guard field.name.hasPrefix(Names.presencePrefix), let json = try? field.value?.json,
+        let name = json["name"]?.string
+      else { continue }
+      present[name] = (present[name].map { "\($0) and " } ?? "") + (json["says"]?.text ?? "nothing")
+    }
+    return present
   }
 
   // MARK: Links

@@ -162,8 +162,14 @@ package final class StagePeer {
   package var barriers: [BarrierID: BarrierEnd] = [:]
   /// How its requests for history have ended.
   package var pages: [HistoryID: HistoryEnd] = [:]
+  /// What it was asked as the owner of a model.
+  package var asked: [ApprovalRequest] = []
+  /// Why it refuses a write; nil: it approves. It answers nothing while there is no such function.
+  package var answer: ((ApprovalRequest) -> String?)?
   /// Whether it receives nothing: its link is about to break.
   package var isDeaf = false
+  /// Whether its process is stopped.
+  package var isStopped = false
   /// The frames that it received, kinds only.
   package var received: [HubMessageKind] = []
 

@@ -20,16 +20,6 @@ struct EdgeSession {
 extension HubMachine {
   // MARK: Joins
 
-  /// Refuses what an edge does not pass on.
-  func refusesEphemeral(
-    _ join: Join, _ session: SessionID, _ connection: ConnectionID, _ output: inout HubOutput
-  ) -> Bool {
-    guard Names.isEphemeral(join.name) else { return false }
-    let text = "\(join.name): an edge has no ephemeral models; connect to its upstream hub for them"
-    hub.error(.overLimit, text, session, connection, isFatal: false, &output)
-    return true
-  }
-
   /// A session has joined a model. The join is answered once `mayAnswer` says so.
   mutating func follow(_ index: Int, for session: SessionID, _ join: Join) {
     if edge?.models[index] == nil {
@@ -39,7 +29,9 @@ extension HubMachine {
     edge?.models[index]?.unusedSince = nil
     guard let record = edge?.sessions[session] else { return }
     edge?.sessions[session]?.joins[index] = nil
-    if record.isWriter || record.wantsLatest { askUpstream(join, session, index) }
+    let isPresence = isPresence(index, session)
+    if record.isWriter || record.wantsLatest || isPresence { askUpstream(join, session, index) }
+    if isPresence { attend(index, session) }
   }
 
   private mutating func askUpstream(_ join: Join, _ session: SessionID, _ index: Int) {
@@ -63,18 +55,28 @@ extension HubMachine {
     switch answer {
     case .asked: return false
     case .answered(let joined):
-      guard joined.epoch == hub.epoch, joined.version <= model.version else { return false }
+      guard let version = version(joined.version, of: joined.epoch, in: index), version <= model.version else {
+        return false
+      }
       edge?.sessions[session]?.joins[index] = nil
       if let origin = hub.sessions[session]?.identity, joined.lastDecided > 0 {
         model.writers.with(hub.writer(origin, in: index)) { $0.raise(to: joined.lastDecided) }
       }
       return true
+    case nil where model.ephemeral != nil: return true
     case nil:
       let isAhead = join.epoch == hub.epoch ? join.version > model.version : join.epoch >> 32 > hub.epoch >> 32
       guard isAhead || join.unacknowledged > 1 else { return true }
       askUpstream(join, session, index)
       return false
     }
+  }
+
+  /// A version upstream as it is here; nil: it is of another epoch.
+  private func version(_ upstream: Version, of epoch: Epoch, in index: Int) -> Version? {
+    guard hub.models[index].ephemeral != nil else { return epoch == hub.epoch ? upstream : nil }
+    guard let versions = edge?.models[index]?.versions, versions.epoch == epoch else { return nil }
+    return versions.here(upstream)
   }
 
   // MARK: Proposals
@@ -105,7 +107,9 @@ extension HubMachine {
       }
       let fields = hub.models[index].fields
       let refusal = refusal(of: proposals, session, connection, index)
-      let passed = try PassedProposal(proposals, refusal: refusal) { Int($0) < fields.count ? fields[$0].name : nil }
+      let passed = try PassedProposal(proposals, refusal: refusal, versions: edge?.models[index]?.versions) {
+        Int($0) < fields.count ? fields[$0].name : nil
+      }
       let id = hub.models[index].id
       if runs.last?.model == id {
         runs[runs.count - 1].proposals.append(passed)

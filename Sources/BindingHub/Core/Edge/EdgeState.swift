@@ -85,20 +85,12 @@ struct EdgeState {
   }
 }
 
-/// A model that the uplink follows.
-struct FollowedModel {
-  /// Whether it has been complete since it is followed, in the present epoch. Then it is served, also while the uplink
-  /// is lost.
-  var isComplete = false
-  /// Since when no session has joined it, on the monotonic clock.
-  var unusedSince: UInt64?
-}
-
 extension HubMachine {
   /// Makes this hub an edge of the hub at an address. Must precede every other call.
   /// - Parameter number: random; not 0.
   package mutating func follow(upstream address: String, as number: UInt64, time: HubTime) {
     edge = EdgeState(address: address, number: number, time: time)
+    presence = PresenceTable(isUpstream: true)
   }
 
   /// Hands over what the uplink is to do.
@@ -143,10 +135,9 @@ extension HubMachine {
     guard let edge, let upstream = edge.upstream else { return all }
     let passed: Set = [
       Capability.recovery, Capability.rights, Capability.users, Capability.describe, Capability.expires,
-      Capability.lists, Capability.counts, Capability.history,
+      Capability.lists, Capability.counts, Capability.history, Capability.ephemeral,
     ]
     return all.filter { capability in
-      if capability == Capability.ephemeral { return false }
       // Barriers are those of the hub above, which asks how many peers of this edge have a version.
       if capability == Capability.applied { return upstream.capabilities.contains(Capability.counts) }
       return !passed.contains(capability) || upstream.capabilities.contains(capability)
@@ -172,7 +163,9 @@ extension HubMachine {
     guard edge?.sessions[session]?.isWriter == true else { return }
     let progress = alive.entries.compactMap { entry in
       hub.models.index(of: entry.topic).map {
-        EdgeProgress(model: hub.models[$0].id, confirmed: entry.confirmed, applied: entry.applied)
+        EdgeProgress(
+          model: hub.models[$0].id, confirmed: entry.confirmed,
+          applied: edge?.models[$0]?.versions?.upstream(entry.applied) ?? entry.applied)
       }
     }
     if !progress.isEmpty { edge?.requests.append(.alive(session, progress)) }

@@ -101,7 +101,9 @@ extension ModelLog {
   func forgetContent() {
     let source = fields.source(of: .none, in: 0)
     for id in 0..<FieldID(fields.count) { store(nil, in: id, from: source, at: 0, 0, 0) }
-    (position.version, position.record, position.deltasFrom) = (0, 0, 0)
+    // The versions of an ephemeral model go on as long as the process.
+    let version = ephemeral == nil ? 0 : position.version + 1
+    (position.version, position.record, position.deltasFrom) = (version, 0, version)
     forgetRecent()
     members.hasFirstCommit = false
   }

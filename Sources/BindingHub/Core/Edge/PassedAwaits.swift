@@ -49,7 +49,8 @@ extension HubMachine {
   mutating func wait(
     _ wanted: AwaitApplied, of session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {
-    if edge == nil {
+    // The versions of an ephemeral model are this hub's own.
+    if edge == nil || hub.models.index(of: wanted.topic).map({ hub.models[$0].ephemeral != nil }) == true {
       publisher.barriers.add(wanted, of: session, &hub, time, &output)
     } else {
       passOn(wanted, of: session, &output)

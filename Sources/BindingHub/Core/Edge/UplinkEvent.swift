@@ -28,6 +28,8 @@ package enum UplinkEvent: Sendable, Hashable {
   case ended(SessionID, ErrorMessage)
   /// A model below a listed prefix.
   case announced(prefix: String, model: String, version: Version, fields: Int)
+  /// The hub there asks a peer about a proposal for the model that it owns; the session and topic mean nothing here.
+  case approve(SessionID, model: String, ApprovalRequest)
   /// The hub there asks how many peers here have applied a version.
   case counts(CountApplied)
   /// The barrier of this number has ended.
@@ -120,11 +122,16 @@ extension HubMachine {
     case .outcomes(let session, let model, let epoch, let outcomes):
       guard let index = hub.models.index(named: model) else { return }
       let topic = hub.models[index].topic
-      let answers = outcomes.map { WireOutcome(topic: topic, number: $0.number, known($0.rest, by: session)) }
+      let versions = edge?.models[index]?.versions
+      let answers = outcomes.map { outcome in
+        let rest = known(outcome.rest, by: session)
+        return WireOutcome(topic: topic, number: outcome.number, versions?.here(rest) ?? rest)
+      }
       hub.send(.outcomes(Outcomes(session: session, epoch: epoch, outcomes: answers)), to: session, &output)
     case .ended(let session, let error): endUpstream(session, error, time, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
+    case .approve(let session, let model, let request): passOn(request, to: session, model, &output)
     case .counts(let question): publisher.barriers.count(question, over: 0, &hub, time, &output)
     case .awaited(let number, let awaited): answer(number, awaited, &output)
     case .past(let number, let page): history.answered(number, page, &hub, &output)
@@ -140,9 +147,11 @@ extension HubMachine {
     let isFirst = edge?.upstream == nil
     let isOtherLog = hub.logID != upstream.logID
     let isOther = isOtherLog || hub.epoch != upstream.epoch
+    let isOtherStart = edge?.upstream.map { $0.start != upstream.start } ?? false
     edge?.reach(upstream, time)
     (hub.logID, hub.epoch) = (upstream.logID, upstream.epoch)
     publisher.barriers.forget(link: 0)
+    if isOtherStart { endPresent(time, &output) }
     guard isOther else { return }
     if !isFirst {
       hub.counters.otherUpstreams += 1
@@ -205,92 +214,5 @@ extension HubMachine {
     guard let connection = waiting?.connection ?? hub.sessions[session]?.connection else { return }
     hub.error(error.code, error.text, session, connection, &output)
     end(session, time, forgetting: false, &output)
-  }
-
-  // MARK: Models
-
-  /// Commits that the upstream hub has decided: applied, and published under this edge's numbers.
-  private mutating func follow(_ commits: [RecordedCommit], _ time: HubTime, _ output: inout HubOutput) {
-    guard let first = commits.first, let index = hub.models.index(named: first.model),
-      edge?.models[index] != nil, first.epoch == hub.epoch
-    else { return }
-    let model = hub.models[index]
-    hub.counters.commits += UInt64(commits.count)
-    if commits.contains(where: { $0.origin.user != nil }) { nameUsers(time, &output) }
-    for batch in FollowedBatches(commits, hub.configuration).next(in: model) {
-      publisher.publish(batch, index, &hub, &output)
-    }
-    if let last = commits.last, model.version != last.version {
-      // What does not follow is not guessed: the uplink begins with the model anew.
-      edge?.unfollow(index, model.id)
-      edge?.models[index] = FollowedModel()
-      edge?.requests.append(.follow(model.id))
-    }
-    for commit in commits where commit.number > 0 { raiseMark(of: commit.origin.tag, in: index, to: commit.number) }
-    followed(index, time, &output)
-  }
-
-  /// A model has changed by more than can be published: its peers get the head at once, and catch up.
-  private mutating func replace(_ fields: FollowedFields, _ time: HubTime, _ output: inout HubOutput) {
-    guard let index = hub.models.index(named: fields.model), edge?.models[index] != nil else { return }
-    let model = hub.models[index]
-    hub.counters.upstreamCatchups += 1
-    if fields.fields.contains(where: { $0.origin.user != nil }) { nameUsers(time, &output) }
-    // The marks of what has been folded are known upstream alone.
-    for (id, session) in edge?.sessions ?? [:] where session.isWriter { publisher.catchups.end(in: model, of: id) }
-    model.replace(fields)
-    publisher.heads.publishNow(index, &hub, &output)
-    publisher.announcer.announceFirstCommit(of: model, &hub, &output)
-    followed(index, time, &output)
-  }
-
-  /// The upstream hub has keys: peers that cannot read its messages are told so.
-  private mutating func nameUsers(_ time: HubTime, _ output: inout HubOutput) {
-    guard edge?.namesUsers == false else { return }
-    edge?.namesUsers = true
-    for session in hub.sessions.inOrder {
-      guard edge?.sessions[session.id]?.hello.capabilities.contains(Capability.users) == false else { continue }
-      hub.error(.otherProtocol, HubMachine.usersNeeded, session.id, session.connection, &output)
-      end(session.id, time, forgetting: false, &output)
-    }
-  }
-
-  private mutating func followed(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = hub.models[index]
-    model.adoptStoredRules()
-    endUnable(in: index, time, &output)
-    publisher.catchups.finish(model, publisher.congested, &hub, &output)
-    hub.models.touch(index)
-  }
-
-  /// A commit of a peer that writes through this edge is its outcome too.
-  private mutating func raiseMark(of tag: Tag, in index: Int, to number: ProposalNumber) {
-    guard let session = hub.sessions.identities[tag]?.session, edge?.sessions[session]?.isWriter == true,
-      let origin = hub.sessions[session]?.identity
-    else { return }
-    // Forgotten with the session.
-    hub.models[index].writers.with(hub.writer(origin, in: index)) { $0.raise(to: number) }
-  }
-
-  // MARK: Refused joins
-
-  private mutating func refuseJoins(
-    of model: String, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
-  ) {
-    guard let index = hub.models.index(named: model) else { return }
-    for session in hub.models[index].members.sessions.sorted() {
-      refuseJoin(of: model, session, error, time, &output)
-    }
-    if error.code == .notPermitted { hub.models[index].forgetContent() }
-    edge?.unfollow(index, model)
-  }
-
-  private mutating func refuseJoin(
-    of model: String, _ session: SessionID, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
-  ) {
-    guard let index = hub.models.index(named: model), let connection = hub.sessions[session]?.connection else { return }
-    hub.counters.modelsRefused += 1
-    hub.error(error.code, error.text, session, connection, isFatal: false, &output)
-    leave(hub.models[index].topic, session, time)
   }
 }

@@ -12,6 +12,8 @@ package enum UplinkRequest: Sendable, Hashable {
   case greet(SessionID, Hello)
   /// Join a model under a session's identity: the answer tells its mark, and the version that contains it.
   case join(SessionID, EdgeJoin)
+  /// Join a model under a session's identity if it has not: its peer is present there. Nothing is answered.
+  case attend(SessionID, model: String)
   /// Pass proposals for one model on, in order.
   case propose(SessionID, model: String, [PassedProposal])
   /// Pass proposals on to the home of a model, in order.
@@ -30,8 +32,20 @@ package enum UplinkRequest: Sendable, Hashable {
   case alive(SessionID, [EdgeProgress])
   /// A session has left a model.
   case leave(SessionID, model: String)
-  /// A session has ended; if it is leaving, its identity may be forgotten.
-  case end(SessionID, isLeaving: Bool)
+  /// A peer has answered for a model that it owns; the topic means nothing.
+  case approval(SessionID, model: String, Approval)
+  /// A session has ended.
+  case end(SessionID, EdgeEnd)
+}
+
+/// How a session of an edge has ended.
+package enum EdgeEnd: Sendable, Hashable {
+  /// Its peer has left: the identity may be forgotten.
+  case left
+  /// Its peer is gone, or is to say hello again: what it had in ephemeral models goes.
+  case lost
+  /// Its peer has another session.
+  case replaced
 }
 
 /// A join that is asked upstream, with what the peer said in its own.
@@ -76,9 +90,11 @@ package struct PassedProposal: Sendable, Hashable {
   package let refusal: Refusal?
 
   /// Takes the present proposal of a cursor.
-  /// - Parameter name: the name of a field by the edge's number; nil: it has given no such number.
+  /// - Parameters:
+  ///   - versions: those of an ephemeral model, whose conditions are about versions upstream.
+  ///   - name: the name of a field by the edge's number; nil: it has given no such number.
   init(
-    _ proposal: ProposalCursor, refusal: Refusal?, name: (FieldID) -> String?
+    _ proposal: ProposalCursor, refusal: Refusal?, versions: EphemeralVersions? = nil, name: (FieldID) -> String?
   ) throws(WireError) {
     (number, confirmed) = (proposal.number, proposal.confirmed)
     self.refusal = refusal
@@ -97,8 +113,9 @@ package struct PassedProposal: Sendable, Hashable {
     writer.u8(UInt8(truncatingIfNeeded: proposal.conditionCount))
     var conditions = proposal.conditions
     while try conditions.next() {
-      writer.u64(conditions.epoch)
-      writer.u64(conditions.version)
+      let place = versions?.upstream(conditions.epoch, conditions.version)
+      writer.u64(place?.epoch ?? conditions.epoch)
+      writer.u64(place?.version ?? conditions.version)
       writer.field(conditions.id, conditions.name, name)
     }
     writer.u16(UInt16(truncatingIfNeeded: proposal.operationCount))

@@ -136,7 +136,7 @@ extension HubMachine {
     guard let header = try? PeerHeader(from: &reader), header.kind == .hello,
       let hello = try? Hello(from: &reader), hello.identity.isProven,
       let known = hub.sessions.identities[hello.identity.tag], let session = known.session,
-      !hello.isLate(after: known.opening)
+      known.refusal(of: hello) == nil
     else { return nil }
     return hub.sessions[session]?.connection
   }

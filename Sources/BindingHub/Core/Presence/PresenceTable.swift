@@ -1,5 +1,13 @@
 import BindingProtocol
 
+extension SessionRecord {
+  /// Whether a session that has joined a model is shown in its ephemeral model. An edge reads for its peers; each of
+  /// them is present in the session of its own, if it has joined the ephemeral model.
+  fileprivate func isPresent(in ephemeral: ModelLog) -> Bool {
+    capabilities.onlyWrites ? joins[ephemeral.topic] != nil : !capabilities.isEdge
+  }
+}
+
 /// Ephemeral models (protocol.md §9): a second log of a model, in memory only, whose fields vanish with their
 /// writers, and in which the hub publishes which peers are present.
 struct PresenceTable {
@@ -13,9 +21,13 @@ struct PresenceTable {
   /// The indices of the ephemeral models, which each heartbeat visits.
   private(set) var models: [Int] = []
   private var returning: Set<Returning> = []
+  /// Whether this is an edge: its upstream hub has the ephemeral models, and publishes who is present.
+  private let isUpstream: Bool
 
   /// How long the slot of a disconnected peer is kept for its next join, milliseconds.
   static let slotKeptMilliseconds: UInt64 = 3_000
+
+  init(isUpstream: Bool = false) { self.isUpstream = isUpstream }
 
   /// Makes the ephemeral model of a stored one.
   mutating func makeModel(_ name: String, of stored: Int, _ hub: inout HubContext) -> Int {
@@ -36,7 +48,7 @@ struct PresenceTable {
   /// Deletes a peer's fields in one ephemeral model.
   func release(_ tag: Tag, in index: Int, _ hub: inout HubContext, _ time: HubTime) {
     let model = hub.models[index]
-    guard model.ephemeral != nil, model.writers.index(of: tag) != nil else { return }
+    guard !isUpstream, model.ephemeral != nil, model.writers.index(of: tag) != nil else { return }
     let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
       model.holder(of: id)?.tag == tag && !model.isTaken(id)
     }
@@ -56,7 +68,7 @@ struct PresenceTable {
 
   /// A peer says hello again: its fields in ephemeral models wait for it to join them.
   mutating func awaitReturn(of tag: Tag, after session: SessionID, _ hub: inout HubContext) {
-    for topic in hub.sessions[session]?.joins.keys.sorted() ?? [] {
+    for topic in isUpstream ? [] : hub.sessions[session]?.joins.keys.sorted() ?? [] {
       guard let index = hub.models.index(of: topic), hub.models[index].ephemeral != nil else { continue }
       returning.insert(Returning(tag: tag, model: index))
     }
@@ -82,7 +94,9 @@ struct PresenceTable {
 
   /// Updates the presence fields of a model's ephemeral counterpart, if a session has joined that.
   func publish(ofModelAt stored: Int, _ hub: inout HubContext, _ time: HubTime) {
-    guard let index = hub.models[stored].counterpart, let ephemeral = hub.models[index].ephemeral else { return }
+    guard !isUpstream, let index = hub.models[stored].counterpart, let ephemeral = hub.models[index].ephemeral else {
+      return
+    }
     let model = hub.models[index]
     // Without sessions there is nothing to publish; the next join computes it.
     let isWatched = PresenceTable.isWatched(index, hub)
@@ -90,7 +104,7 @@ struct PresenceTable {
     let elsewhere = isWatched ? ephemeral.peersElsewhere : [:]
     var present: [Tag: EphemeralState.Slot] = [:]
     for id in isWatched ? hub.models[stored].members.sessions.sorted() : [] {
-      guard let session = hub.sessions[id] else { continue }
+      guard let session = hub.sessions[id], session.isPresent(in: model) else { continue }
       let identity = session.identity
       let since = hub.sessions.identities[identity.tag]?.presentSince[topic] ?? time.wall
       present[identity.tag] =

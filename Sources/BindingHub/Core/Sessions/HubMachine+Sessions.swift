@@ -108,9 +108,9 @@ extension HubMachine {
         "the tag does not match its secret; it must be the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)"
       )
     }
-    if hello.isLate(after: hub.sessions.identities[hello.identity.tag]?.opening) {
-      hub.counters.fencedSessions += 1
-      return (.fenced, "a later session of this identity has begun")
+    if let refusal = hub.sessions.identities[hello.identity.tag]?.refusal(of: hello) {
+      if refusal.code == .fenced { hub.counters.fencedSessions += 1 }
+      return refusal
     }
     if let other = hub.sessions[id], other.identity.tag != hello.identity.tag {
       return (.notYours, "this session number belongs to another identity")
@@ -139,7 +139,7 @@ extension HubMachine {
   ) {
     guard let session = hub.sessions.remove(id) else { return }
     if let record = edge?.sessions.removeValue(forKey: id), record.isWriter || record.wantsLatest {
-      edge?.requests.append(.end(id, isLeaving: forgetting))
+      edge?.requests.append(.end(id, forgetting ? .left : releasing ? .lost : .replaced))
     }
     hub.access.forget(id)
     joins.forget(id)

@@ -41,6 +41,8 @@ struct SessionCapabilities {
   let knowsLists: Bool
   /// Whether it is sent nothing that is read (capability `writes`).
   let onlyWrites: Bool
+  /// Whether it is the reading session of an edge, which stands for no peer.
+  let isEdge: Bool
   /// Whether it is told if an edge reaches its upstream hub.
   let learnsUpstream: Bool
   /// Whether its joins are answered with nothing older than the log that hubs share.
@@ -61,6 +63,7 @@ struct SessionCapabilities {
     asksHistory = names.contains(Capability.history)
     knowsLists = names.contains(Capability.lists)
     onlyWrites = names.contains(Capability.writes)
+    isEdge = !onlyWrites && names.contains { Capability.edgeNumber($0) != nil }
     learnsUpstream = names.contains(Capability.upstream)
     wantsLatest = names.contains(Capability.latest)
     knowsHubs = names.contains(Capability.hubs)
@@ -113,8 +116,8 @@ struct JoinRecord {
 /// What is known of an identity beyond its session.
 struct IdentityRecord {
   var session: SessionID?
-  /// What the hello of its last session named.
-  var opening: Opening?
+  /// That of its last session's hello.
+  var place: HelloPlace?
   /// What has proven it, kept with the session where its proposals may be passed on to another hub.
   var secret: Secret?
   var lastSeen: UInt64
@@ -130,8 +133,16 @@ struct IdentityRecord {
 
   /// A session of it begins.
   mutating func begin(_ session: SessionID, _ hello: Hello, keepsSecret: Bool, at time: UInt64) {
-    (self.session, opening, lastSeen) = (session, hello.opening, time)
+    (self.session, place, lastSeen) = (session, HelloPlace(of: hello), time)
     secret = keepsSecret ? hello.identity.secret : nil
+  }
+
+  /// Why a hello begins no session; nil: it may.
+  func refusal(of hello: Hello) -> (code: ErrorCode, text: String)? {
+    let place = HelloPlace(of: hello)
+    if place.isLate(after: self.place) { return (.fenced, "a later session of this identity has begun") }
+    guard session != nil, let present = self.place, place.yields(to: present) else { return nil }
+    return (.closing, "another run of this identity has a session here")
   }
 
   /// Its session has ended.

@@ -245,7 +245,8 @@ extension HubMachine {
     case .counts(let question) where siblings.links[link].isStranger:
       siblings.tell([(link, AppliedCount(request: question.request, applied: 0, of: 0))])
     case .counts(let question): publisher.barriers.count(question, over: link, &hub, time, &output)
-    case .awaited, .past, .caughtUp, .welcomed, .joined, .refused, .outcomes, .ended, .announced, .listed: break
+    case .awaited, .past, .caughtUp, .welcomed, .joined, .refused, .outcomes, .approve, .ended, .announced, .listed:
+      break
     }
   }
 
