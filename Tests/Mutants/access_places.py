@@ -25,13 +25,9 @@ if !Mutant.isOn(.keysOnlyAfterWelcome) {
         "guard user.mayRead(join.name) || Mutant.isOn(.joinUnread) else {",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Joins.swift", "func believe", "instead of",
-        "if !user.rights(on: join.name).isBelieved { (claims.epoch, claims.version) = (0, 0) }",
-        """
-if !user.rights(on: join.name).isBelieved, !Mutant.isOn(.believeReaders) {
-  (claims.epoch, claims.version) = (0, 0)
-}
-""",
+        _CORE + "Access/UserRights.swift", "var isBelieved", "instead of",
+        "mayRecover || write == .all",
+        "mayRecover || write == .all || Mutant.isOn(.believeReaders)",
     ),
     Place(
         _CORE + "Sync/PrefixAnnouncer.swift", "func announce", "instead of",

@@ -107,7 +107,9 @@ package struct ModelRights: Hashable, Sendable {
   }
 
   /// Whether its replica is believed when the hub has lost commits.
-  package var isBelieved: Bool { mayRecover || write == .all }
+  package var isBelieved: Bool {
+    mayRecover || write == .all
+  }
 
   /// The same, as it is told to a session.
   func message(to session: SessionID, _ topic: Topic) -> SessionRights {
