@@ -4,14 +4,14 @@ from place import Place
 
 _SESSION = "Sources/BindingHub/Core/Edge/EdgeSession.swift"
 _BARRIERS = "Sources/BindingHub/Core/Verification/BarrierTable.swift"
-_VERSIONS = "Sources/BindingHub/Core/Edge/EphemeralVersions.swift"
+_EVENTS = "Sources/BindingHub/Core/Edge/UplinkEvent.swift"
 _UPLINK = "Sources/BindingEdge/Core/"
 _COUNTS = "Sources/BindingHub/Core/Verification/BarrierTable+Hubs.swift"
 
 PLACES = [
     Place(
         _SESSION, "func follow", "before",
-        "let isPresence = isPresence(index, session)",
+        "let isPresence = edge?.isPresence(index, session, hub) == true",
         """
 if Mutant.isOn(.edgeStaleLatest), record.wantsLatest { return }
 if Mutant.isOn(.edgeAnswersResuming), !record.wantsLatest { return }
@@ -65,7 +65,7 @@ if Mutant.isOn(.edgeCountsAsOne), hub.counts(id) {
         "if Mutant.isOn(.edgeCountsNoMore) { return }",
     ),
     Place(
-        _VERSIONS, "func endPresent", "before",
+        _EVENTS, "func endPresent", "before",
         "let models =",
         "if Mutant.isOn(.edgeKeepsPresent) { return }",
     ),

@@ -93,13 +93,9 @@ extension Uplink {
     }
     switch error.code {
     case .fenced, .otherProtocol, .notYours, .badName, .notPermitted:
-      guard error.isFatal else { break }
-      _ = writers.remove(id)
-      events.append(.ended(id, error))
-    case .closing where writers[id]?.isPresent == true:
-      // Its peer alone knows its numbers in ephemeral models, if these begin anew.
-      _ = writers.remove(id)
-      events.append(.ended(id, error))
+      if error.isFatal { end(id, error) }
+    // Its peer alone knows its numbers in ephemeral models, if these begin anew.
+    case .closing where writers[id]?.isPresent == true: end(id, error)
     case .notJoined: loseWriter(id, now: now)
     default:
       guard error.isFatal else { break }
@@ -107,6 +103,11 @@ extension Uplink {
       writers.with(id) { $0.greetsFrom = now + 1_000 }
       loseWriter(id, now: now)
     }
+  }
+
+  private mutating func end(_ id: SessionID, _ error: ErrorMessage) {
+    _ = writers.remove(id)
+    events.append(.ended(id, error))
   }
 
   /// The error that refuses the reading session a model.

@@ -44,6 +44,9 @@ public struct ApprovalField: WireContent, Hashable {
   /// The proposed value; nil: deleted.
   public var value: FieldValue?
 
+  /// Whether it is an element of a list (§6.5), whose name older peers cannot read.
+  package var isElement: Bool { ListElements.parts(of: name) != nil }
+
   package init(name: String, value: FieldValue?) {
     self.name = name
     self.value = value

@@ -29,9 +29,9 @@ extension HubMachine {
     edge?.models[index]?.unusedSince = nil
     guard let record = edge?.sessions[session] else { return }
     edge?.sessions[session]?.joins[index] = nil
-    let isPresence = isPresence(index, session)
+    let isPresence = edge?.isPresence(index, session, hub) == true
     if record.isWriter || record.wantsLatest || isPresence { askUpstream(join, session, index) }
-    if isPresence { attend(index, session) }
+    if isPresence { edge?.attend(index, session, hub) }
   }
 
   private mutating func askUpstream(_ join: Join, _ session: SessionID, _ index: Int) {

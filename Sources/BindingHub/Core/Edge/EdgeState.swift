@@ -182,4 +182,15 @@ extension HubMachine {
       hub.models[index].forgetContent()
     }
   }
+
+  // MARK: Owners
+
+  /// A peer has answered for a model that it owns.
+  mutating func receive(_ approval: Approval, of session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    guard edge == nil else {
+      edge?.passOn(approval, of: session, hub)
+      return
+    }
+    if let index = proposals.receive(approval, session, &hub) { goOn(index, time, &output) }
+  }
 }

@@ -131,7 +131,7 @@ extension HubMachine {
     case .ended(let session, let error): endUpstream(session, error, time, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
-    case .approve(let session, let model, let request): passOn(request, to: session, model, &output)
+    case .approve(let session, let model, let request): edge?.passOn(request, to: session, model, hub, &output)
     case .counts(let question): publisher.barriers.count(question, over: 0, &hub, time, &output)
     case .awaited(let number, let awaited): answer(number, awaited, &output)
     case .past(let number, let page): history.answered(number, page, &hub, &output)
@@ -205,6 +205,20 @@ extension HubMachine {
       hub.sessions[session]?.capabilities.learnsUpstream != true
     else { return outcome }
     return .retryLater(.starting, pauseMilliseconds: pause)
+  }
+
+  /// Ends the sessions with ephemeral models: another process has these upstream from now on, where their numbers begin
+  /// anew. Their peers come back with what they have in them.
+  private mutating func endPresent(_ time: HubTime, _ output: inout HubOutput) {
+    let models = (edge?.models ?? [:]).keys.filter { hub.models[$0].ephemeral != nil }
+    for index in models.sorted() {
+      edge?.models[index]?.isComplete = false
+      for session in hub.models[index].members.sessions.sorted() {
+        guard let connection = hub.sessions[session]?.connection else { continue }
+        hub.error(.closing, "the upstream hub has started anew; say hello again", session, connection, &output)
+        end(session, time, forgetting: false, &output)
+      }
+    }
   }
 
   private mutating func endUpstream(

@@ -80,7 +80,7 @@ extension ModelLog {
   /// Deletes fields that the store has from an old epoch and the replica furthest ahead does not: they had been
   /// deleted by then.
   private func deleteStale(_ replicas: MergedReplicas, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
-    guard let furthest = replicas.furthest else { return (0, true) }
+    let furthest = replicas.furthest
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
       guard slot.hasValue, recovery.broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),

@@ -11,6 +11,11 @@ struct RecoveryPoint: Comparable, Hashable {
     self.version = version
   }
 
+  /// An earlier or later version of the same epoch.
+  func at(_ version: Version) -> RecoveryPoint { RecoveryPoint(epochNumber: epochNumber, version: version) }
+
+  private init(epochNumber: UInt32, version: Version) { (self.epochNumber, self.version) = (epochNumber, version) }
+
   /// Before every epoch.
   static let beginning = RecoveryPoint(epoch: 0, version: 0)
 
@@ -72,11 +77,10 @@ struct Recovery {
     var fields: [OfferedField] = []
   }
   /// A replica that has arrived completely: what of it is acceptable.
-  private struct Replica {
+  fileprivate struct Replica {
     let session: SessionID
     let offerer: Origin
     let standing: Standing
-    let epoch: Epoch
     let point: RecoveryPoint
     let fields: [OfferedField]
     let numbers: [SeenNumber]
@@ -101,6 +105,7 @@ struct Recovery {
   private var replicas: [Replica] = []
   /// The store was recreated: peers may offer old replicas, so a model is taken whole from the one furthest ahead.
   private let isRecreated: Bool
+  /// What `merge` has returned, as long as it holds.
   private var merged: MergedReplicas?
 
   init(now: UInt64, limitMilliseconds: UInt64, isRecreated: Bool = false) {
@@ -140,7 +145,7 @@ struct Recovery {
     let numbers = written.prefix(SeenNumber.maxCount) + (offer.numbers ?? []).prefix(SeenNumber.maxCount)
     replicas.append(
       Replica(
-        session: session, offerer: offerer, standing: standing, epoch: offer.epoch, point: point, fields: fields,
+        session: session, offerer: offerer, standing: standing, point: point, fields: fields,
         numbers: numbers.filter { $0.tag != .none && $0.number > 0 }))
     merged = nil
     return .whole(point, refusedFields: refused)
@@ -150,24 +155,15 @@ struct Recovery {
   /// - Parameter isBelieved: whether a peer of that standing may be. Is asked again only after `forgetMerged`.
   /// - Returns: nil: there is none.
   mutating func merge(isBelieved: (Standing) -> Bool) -> MergedReplicas? {
-    if let merged { return merged.furthest == nil ? nil : merged }
-    var result = MergedReplicas()
+    guard merged == nil else { return merged }
     for replica in replicas where isBelieved(replica.standing) {
-      let isFurthest = result.furthest.map { $0.point < replica.point } ?? true
-      if isRecreated {
-        guard isFurthest else { continue }
-        result.fields.removeAll()
+      if merged == nil {
+        merged = MergedReplicas(replica)
+      } else {
+        merged?.merge(replica, isWhole: isRecreated)
       }
-      for field in replica.fields {
-        let point = RecoveryPoint(epoch: replica.epoch, version: field.version)
-        if let known = result.fields[field.name], known.point >= point { continue }
-        result.fields[field.name] = MergedReplicas.Field(field, at: point, offerer: replica.offerer)
-      }
-      if isFurthest { result.furthest = (replica.point, replica.offerer, Set(replica.fields.lazy.map(\.name))) }
-      for seen in replica.numbers { result.numbers[seen.tag] = max(result.numbers[seen.tag] ?? 0, seen.number) }
     }
-    merged = result
-    return result.furthest == nil ? nil : result
+    return merged
   }
 
   /// Others may be believed from now on.
@@ -224,11 +220,42 @@ struct MergedReplicas {
       (self.point, self.offerer) = (point, offerer)
     }
   }
-  fileprivate(set) var fields: [String: Field] = [:]
+  private(set) var fields: [String: Field] = [:]
   /// By writer: the highest number that the replicas have seen.
-  fileprivate(set) var numbers: [Tag: ProposalNumber] = [:]
+  private(set) var numbers: [Tag: ProposalNumber] = [:]
   /// The replica furthest ahead, and the fields it names: the others had been deleted by then.
-  fileprivate(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
+  private(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)
+
+  fileprivate init(_ replica: Recovery.Replica) {
+    furthest = MergedReplicas.place(of: replica)
+    add(replica)
+  }
+
+  /// - Parameter isWhole: whether the fields are those of the replica furthest ahead alone.
+  fileprivate mutating func merge(_ replica: Recovery.Replica, isWhole: Bool) {
+    let isFurthest = furthest.point < replica.point
+    if isWhole {
+      guard isFurthest else { return }
+      fields.removeAll()
+    }
+    if isFurthest { furthest = MergedReplicas.place(of: replica) }
+    add(replica)
+  }
+
+  private mutating func add(_ replica: Recovery.Replica) {
+    for field in replica.fields {
+      let point = replica.point.at(field.version)
+      if let known = fields[field.name], known.point >= point { continue }
+      fields[field.name] = Field(field, at: point, offerer: replica.offerer)
+    }
+    for seen in replica.numbers { numbers[seen.tag] = max(numbers[seen.tag] ?? 0, seen.number) }
+  }
+
+  private static func place(
+    of replica: Recovery.Replica
+  ) -> (point: RecoveryPoint, offerer: Origin, names: Set<String>) {
+    (replica.point, replica.offerer, Set(replica.fields.lazy.map(\.name)))
+  }
 }
 
 /// What a model recovers from replicas, and has recovered.

@@ -51,7 +51,7 @@ extension HubMachine {
       hub.deny("\(join.name): \(user.words) lacks the right read", session, connection, &output)
       return
     }
-    if edge != nil, refusesEphemeral(join, session, connection, &output) { return }
+    if edge?.refuses(join, session, connection, hub, &output) == true { return }
     if removals.keep(join, of: session, &hub) { return }
     var index: Int
     let isNew = hub.models.index(named: join.name) == nil

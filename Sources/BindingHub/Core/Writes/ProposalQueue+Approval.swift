@@ -46,9 +46,9 @@ extension ProposalQueue {
     return id
   }
 
-  /// Why the owner cannot be asked about these fields; nil: it can. An older peer cannot read the names of elements.
+  /// Why the owner cannot be asked about these fields; nil: it can.
   func unreadable(_ fields: [ApprovalField], in model: ModelLog, _ hub: inout HubContext) -> Refusal? {
-    guard fields.contains(where: { ListElements.parts(of: $0.name) != nil }), let owner = model.approval.owner,
+    guard fields.contains(where: \.isElement), let owner = model.approval.owner,
       let id = ProposalQueue.session(ofOwner: owner, of: model, &hub), let asked = hub.sessions[id],
       !asked.capabilities.knowsLists
     else { return nil }
