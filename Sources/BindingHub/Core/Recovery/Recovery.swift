@@ -152,7 +152,8 @@ struct Recovery {
   }
 
   /// Merges the replicas whose peers may be believed.
-  /// - Parameter isBelieved: whether a peer of that standing may be. Is asked again only after `forgetMerged`.
+  /// - Parameter isBelieved: whether a peer of that standing may be. Once one was, it is asked again only after
+  ///   `forgetMerged` or a further replica.
   /// - Returns: nil: there is none.
   mutating func merge(isBelieved: (Standing) -> Bool) -> MergedReplicas? {
     guard merged == nil else { return merged }
