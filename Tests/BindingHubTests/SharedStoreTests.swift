@@ -14,7 +14,7 @@ struct MemoryBench: SharedStoreBench {
     return SharedStoreClient(store) { store.step() }
   }
 
-  private static func fault(_ faults: SharedStoreFaults, _ number: Int) -> SharedMemoryStore.Fault {
+  static func fault(_ faults: SharedStoreFaults, _ number: Int) -> SharedMemoryStore.Fault {
     switch faults {
     case .none: .none
     case .late: number % 2 == 0 ? .lateAnswer(5) : .lateRequest(12)

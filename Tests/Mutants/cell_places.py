@@ -11,7 +11,7 @@ _SETTLING = "Sources/BindingHub/Core/HubMachine+Settling.swift"
 PLACES = [
     Place(
         "Sources/BindingHub/Storage/Shared/SharedMemoryLog.swift", "func append", "before",
-        "guard model.head.revision == append.after,",
+        "guard model.head.revision == append.after else {",
         """
 if Mutant.isOn(.cellAppendsBlindly) {
   let record = SharedRecord(batch, revision: revision)

@@ -30,6 +30,7 @@ from mutants import MUTANTS  # noqa: E402
 from past_places import PLACES as PAST_PLACES  # noqa: E402
 from peer_places import PLACES as PEER_PLACES  # noqa: E402
 from place import Place  # noqa: E402
+from shard_places import PLACES as SHARD_PLACES  # noqa: E402
 from sibling_places import PLACES as SIBLING_PLACES  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,7 +109,7 @@ def enum_text() -> str:
 def mutated() -> dict[str, str]:
     """All files of the copy that contain a mutant, with their texts."""
     places = [*HUB_PLACES, *CELL_PLACES, *EDGE_PLACES, *LIST_PLACES, *ACCESS_PLACES, *PAST_PLACES, *PEER_PLACES,
-              *SIBLING_PLACES]
+              *SHARD_PLACES, *SIBLING_PLACES]
     named = {name for place in places for name in re.findall(r"Mutant\.isOn\(\.(\w+)\)", place.put)}
     # Code of the simulation that only mutants need is under the compiler's condition.
     simulated = (ROOT / "Tests/Simulation").rglob("*.swift")

@@ -140,6 +140,7 @@ package enum Situation: String, CaseIterable, Sendable {
   case passedOn = "proposal passed on to the home of its model"
   case takenBack = "proposal passed on and decided here after all"
   case ownedInCell = "peer owns a model of several hubs"
+  case shardMoved = "models moved to another shard of the shared log"
   case shownAsExpired = "default shown because the hub was not heard"
 }
 
@@ -149,7 +150,7 @@ extension Situation {
     switch self {
     case .followed, .movedToOtherHub, .hubDrained, .unknownAppend, .movedByFold, .tailLost, .tailMissed, .cutFromLog,
       .cellRemoval, .joinedAhead, .letGo, .passedOn, .takenBack,
-      .ownedInCell:
+      .ownedInCell, .shardMoved:
       true
     default: false
     }

@@ -189,6 +189,7 @@ package final class World: SimulationPart {
     context.isChaos = false
     record("healing")
     for peer in network.peers where profile.visits > 0 { try workload.joinVisited(peer) }
+    cell?.endMove()
     for hub in hubs {
       hub.healLog()
       if !hub.isThere { try faults.start(hub) }

@@ -1,5 +1,5 @@
 /// A model as it is stored: its compacted older batches, and the batches since.
-package struct StoredModel: Sendable {
+package struct StoredModel: Sendable, Hashable {
   /// The model's id.
   package var model: String
   /// The chunks that `ModelCompactor` made of the older batches, in order; empty: none were compacted.

@@ -169,7 +169,7 @@ final class SharedStoreWorker: LogWorker {
       isReached = isConnected
     case .grade(let grade, let reason): log.notice("the store's grade is \(grade)", metadata: ["because": "\(reason)"])
     case .lost: log.notice("the tail of the store lost its place; what changed is loaded")
-    case .head, .listed, .history, .caughtUp, .synced, .changed, .failed: break
+    case .head, .listed, .history, .caughtUp, .synced, .changed, .resharded, .failed: break
     }
     return false
   }

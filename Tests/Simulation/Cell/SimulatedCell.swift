@@ -13,15 +13,17 @@ final class SimulatedCell: SimulationPart {
   private let invariants: Invariants
   /// What every hub finds stored, in order.
   let store: SimulatedStore
-  private let log: SharedMemoryLog
+  private let shards: SimulatedShards
   @exclusivity(unchecked) var hubs: [SimulatedHub] = []
   /// Handles of processes that are gone; what they had sent may still arrive.
-  @exclusivity(unchecked) private var orphans: [(handle: SharedMemoryStore, hub: SimulatedHub)] = []
+  @exclusivity(unchecked) private var orphans: [(handle: SimulatedHandle, hub: SimulatedHub)] = []
   /// Counts the starts of all hubs.
   @exclusivity(unchecked) private var starts = 0
   /// Counts the connections from hub to hub.
   @exclusivity(unchecked) private var linkCount: UInt64 = 0
-  @exclusivity(unchecked) private var observed: SharedRevision
+  /// How far each log was looked through, and what was stored.
+  @exclusivity(unchecked) private var observed: [SharedRevision]
+  @exclusivity(unchecked) private var entered: [String: [UInt64: Batch]] = [:]
   /// Seeds the faults of each handle.
   @exclusivity(unchecked) private var faultChance: Chance
 
@@ -32,8 +34,9 @@ final class SimulatedCell: SimulationPart {
     self.invariants = invariants
     self.faultChance = faultChance
     store = SimulatedStore(context, invariants)
-    log = SharedMemoryLog(logID: 7, epoch: SimulatedCell.epoch)
-    observed = log.revision
+    shards = SimulatedShards(
+      logID: 7, epoch: SimulatedCell.epoch, hasShard: context.profile.cell.shardMoves > 0)
+    observed = shards.logs.map(\.revision)
   }
 
   deinit { hubs.removeAll() }
@@ -61,9 +64,9 @@ final class SimulatedCell: SimulationPart {
   func nextSeed() -> UInt64 { faultChance.next() }
 
   /// A handle for a hub that starts, and where its events arrive.
-  func open() -> (handle: SharedMemoryStore, inbox: Inbox) {
+  func open() -> (handle: SimulatedHandle, inbox: Inbox) {
     let (seed, profile) = (faultChance.next(), profile.cell)
-    let handle = SharedMemoryStore(log) { number in
+    let handle = SimulatedHandle(shards) { number in
       var chance = Chance(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
       guard chance.perMille(profile.engineFaults) else { return .none }
       switch chance.below(5) {
@@ -86,12 +89,12 @@ final class SimulatedCell: SimulationPart {
   }
 
   /// The process behind a handle is gone.
-  func abandon(_ handle: SharedMemoryStore, of hub: SimulatedHub) { orphans.append((handle, hub)) }
+  func abandon(_ handle: SimulatedHandle, of hub: SimulatedHub) { orphans.append((handle, hub)) }
 
   // MARK: Time
 
   /// Lets a hub's handle do what is due. What is stored by it is observed before its hub learns of it.
-  func step(_ handle: SharedMemoryStore, of hub: SimulatedHub) throws(Violation) {
+  func step(_ handle: SimulatedHandle, of hub: SimulatedHub) throws(Violation) {
     handle.step()
     try observe(hub)
     for (orphan, former) in orphans {
@@ -102,13 +105,27 @@ final class SimulatedCell: SimulationPart {
   }
 
   private func observe(_ hub: SimulatedHub) throws(Violation) {
-    while let page = log.records(after: observed, limit: 1_000), page.position > observed {
-      observed = page.position
-      for record in page.records {
-        if record.batch.form == .removal { counts[.cellRemoval] += 1 }
-        try store.enter(record.batch, by: hub)
+    for (index, log) in shards.logs.enumerated() {
+      while let page = log.records(after: observed[index], limit: 1_000), page.position > observed[index] {
+        observed[index] = page.position
+        for record in page.records { try enter(record.batch, by: hub) }
       }
     }
+  }
+
+  /// Something stands in the log. What was copied from one shard to another stood there before.
+  private func enter(_ batch: Batch, by hub: SimulatedHub) throws(Violation) {
+    if shards.logs.count > 1 {
+      if let present = entered[batch.model]?[batch.record] {
+        guard present == batch else {
+          throw Violation(.order, "\(batch.model) has two different records \(batch.record), in two shards")
+        }
+        return
+      }
+      entered[batch.model, default: [:]][batch.record] = batch
+    }
+    if batch.form == .removal { counts[.cellRemoval] += 1 }
+    try store.enter(batch, by: hub)
   }
 
   // MARK: Faults
@@ -127,11 +144,27 @@ final class SimulatedCell: SimulationPart {
       handle.setTailHeld(true)
       agenda.add(.hub(hub.index, .healLog(run: hub.run)), at: now + chance.within(100...3_000))
     }
-    if chance.perMille(profile.cell.compactions) { log.compact() }
+    if chance.perMille(profile.cell.compactions) {
+      // What is not looked through yet would never be.
+      for (index, log) in shards.logs.enumerated() where observed[index] == log.revision { log.compact() }
+    }
+    if chance.perMille(profile.cell.shardMoves) || shards.isHolding && chance.perMille(200) { goOnMoving() }
     if chance.perMille(profile.cell.drains) { hub.drain() }
   }
 
   // MARK: At rest
+
+  /// Does the next steps of a move: several at once are seen by no hub one by one.
+  private func goOnMoving() {
+    for _ in 0...chance.below(4) {
+      guard let step = shards.goOn() else { return }
+      record("shards: \(step)")
+      if step == "finish" { counts[.shardMoved] += 1 }
+    }
+  }
+
+  /// Ends a move that keeps writes waiting.
+  func endMove() { while shards.isHolding { if let step = shards.goOn() { record("shards: \(step)") } } }
 
   /// All hubs have the same models, with the same ids of fields.
   func checkAtRest() throws(Violation) {
@@ -174,6 +207,8 @@ package struct CellProfile: Sendable {
   var linkLosses = 0
   /// Milliseconds between two steps of a handle.
   package var pace: UInt64 = 1
+  /// Per thousand steps: the next step of a move of models from one shard of the log to another.
+  package var shardMoves = 0
   /// Milliseconds by which each hub's wall clock is ahead of the hub's before it.
   package var clockStep: UInt64 = 0
   /// Milliseconds for which a hub keeps a model that no session has joined.
@@ -197,6 +232,7 @@ package struct CellProfile: Sendable {
     lossesBeforeHome = 1 + chance.below(2)
     if chance.perMille(500) { linkDelays = [10, 100][chance.below(2)] }
     if chance.perMille(400) { linkLosses = 2 }
+    if chance.perMille(400) { shardMoves = [20, 100][chance.below(2)] }
   }
 }
 

@@ -6,7 +6,7 @@ struct WayToLog {
   /// The hubs with which it shares the log; nil: it has the log alone.
   weak var cell: SimulatedCell?
   /// What the present process has of the log, and what has come from there.
-  var handle: SharedMemoryStore?
+  var handle: SimulatedHandle?
   var arrived: SimulatedCell.Inbox?
   /// The hub's number in its cell, from 0.
   var index = 0
@@ -22,7 +22,7 @@ struct WayToLog {
 extension SimulatedHub {
   var cell: SimulatedCell? { way.cell }
   var index: Int { way.index }
-  var handle: SharedMemoryStore? { way.handle }
+  var handle: SimulatedHandle? { way.handle }
 
   /// The process ends.
   func endWay() {
@@ -112,7 +112,7 @@ extension SimulatedHub {
   }
 
   /// Passes on what the machine wants of the log.
-  func passToLog(_ handle: SharedMemoryStore) throws(Violation) {
+  func passToLog(_ handle: SimulatedHandle) throws(Violation) {
     let batches = output.batches
     output.batches.removeAll()
     if !batches.isEmpty {
@@ -162,6 +162,7 @@ extension SimulatedHub {
     case .synced(let number): "synced \(number)"
     case .caughtUp: "caught up"
     case .lost: "lost its place"
+    case .resharded: "other shards"
     default: "other"
     }
   }

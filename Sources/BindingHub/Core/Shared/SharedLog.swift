@@ -100,7 +100,7 @@ extension HubMachine {
     case .grade(let grade, _): hub.durability = grade.durability
     case .history(let query, let result): answered(query, result, into: &output)
     case .failed(let error): output.failure = error
-    case .caughtUp, .head, .foldable, .folded: break
+    case .caughtUp, .head, .foldable, .folded, .resharded: break
     }
     for held in shared?.takeDue() ?? [] {
       hello(held.hello, held.session, held.connection, time, isSynced: true, &output)

@@ -61,6 +61,10 @@ package enum SharedEvent: Sendable {
   /// How durably batches are stored, when that changes, with the reason.
   case grade(SharedGrade, String)
 
+  /// What is in which shard has changed, as the root tells; nil: something was moved out of this shard, or back into
+  /// it, and the root can tell. `ShardedStore` alone handles it.
+  case resharded(ShardMap?)
+
   /// The store cannot go on: another log or epoch is there now, or what cannot be remedied by trying again. It is the
   /// last event, and the hub ends as with a failed `Store`.
   case failed(StoreError)

@@ -20,11 +20,17 @@ package final class SharedMemoryLog: Sendable {
     /// The tail cannot be read after an earlier revision.
     var compacted: SharedRevision = 1
     var room = SharedRoom.enough
+    /// Where models are; nil: this is a shard, and its root says.
+    var map: ShardMap?
+    /// Rises when that changes, and when something was moved out of this log.
+    var fence: UInt64 = 0
   }
   private let state: HubLock<State>
 
-  /// An empty log.
-  package init(logID: LogID, epoch: Epoch) { state = HubLock(State(logID: logID, epoch: epoch)) }
+  /// An empty log, or an empty shard of one.
+  package init(logID: LogID, epoch: Epoch, isShard: Bool = false) {
+    state = HubLock(State(logID: logID, epoch: epoch, map: isShard ? nil : ShardMap()))
+  }
 
   // MARK: What hubs do, each at one moment
 
@@ -33,15 +39,18 @@ package final class SharedMemoryLog: Sendable {
   /// The revision now.
   package var revision: SharedRevision { state.withLock { $0.revision } }
 
-  func append(_ batches: [SharedBatch]) -> [Outcome] {
+  /// - Parameter fence: the highest one that was known when these were passed on.
+  func append(_ batches: [SharedBatch], knowing fence: UInt64) -> [Outcome] {
     state.withLock { state in
+      guard fence == state.fence else { return batches.map { _ in .outdated } }
       // The batches that fit go into the log together, as in one transaction.
       let revision = state.revision + 1
       var stored: [SharedRecord] = []
       let outcomes = batches.map { append -> Outcome in
         let batch = append.batch
         var model = state.models[batch.model] ?? Model(head: SharedHead(batch.model))
-        guard model.head.revision == append.after, model.head.record + 1 == batch.record else {
+        // As an engine does that knows nothing of records: it is the revision that tells them apart.
+        guard model.head.revision == append.after else {
           return .stands(model.records.filter { $0.batch.record >= batch.record }, model.head)
         }
         guard state.room < .full || batch.form == .removal else { return .full }
@@ -65,6 +74,8 @@ package final class SharedMemoryLog: Sendable {
     /// Not stored: these records stand from its place on, at this head.
     case stands([SharedRecord], SharedHead)
     case full
+    /// Not stored: its model may be in another shard now.
+    case outdated
   }
 
   func head(of model: String) -> SharedHead { state.withLock { $0.models[model]?.head ?? SharedHead(model) } }
@@ -138,6 +149,11 @@ package final class SharedMemoryLog: Sendable {
   }
 
   var room: SharedRoom { state.withLock { $0.room } }
+
+  /// Where models are, and the number that tells whether that is known.
+  var shards: (map: ShardMap?, fence: UInt64) { state.withLock { ($0.map, $0.fence) } }
+
+  func with<Result>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }
 
   // MARK: What tests do
 

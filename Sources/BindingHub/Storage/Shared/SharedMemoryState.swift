@@ -7,6 +7,8 @@ struct SharedMemoryState: Sendable {
     var number: UInt64
     var batches: [SharedBatch]
     var count: Int
+    /// What was known of shards when it was passed on.
+    var fence: UInt64
   }
   enum Work: Sendable {
     case send(Try, SharedMemoryStore.Fault)
@@ -31,17 +33,20 @@ struct SharedMemoryState: Sendable {
   var isTailHeld = false
   var isLost: @Sendable (SharedRecord) -> Bool = { _ in false }
   private(set) var losses: UInt64 = 0
+  /// What is known of shards.
+  var fence: UInt64
   private var room = SharedRoom.enough
   private var now = 0
   private var tries = 0
   private var check: TailCheck
 
-  init(_ position: SharedRevision) {
-    self.position = position
-    check = TailCheck(position: position)
+  /// - Parameter checked: up to where it is known already what changed.
+  init(_ position: SharedRevision, checked: SharedRevision, fence: UInt64) {
+    (self.position, self.fence) = (position, fence)
+    check = TailCheck(position: checked)
   }
 
-  init(closedAt position: SharedRevision) { self.init(position) }
+  init(closedAt position: SharedRevision) { self.init(position, checked: position, fence: 0) }
 
   /// Work by the step at which it is due.
   struct Queue: Sendable {
@@ -88,7 +93,7 @@ struct SharedMemoryState: Sendable {
     case .send(let append, let fault):
       if case .lostRequest = fault { return }
       guard !isCut else { return }
-      let outcomes = log.append(append.batches)
+      let outcomes = log.append(append.batches, knowing: append.fence)
       switch fault {
       case .lostAnswer: break
       case .lateAnswer(let steps): schedule(.answer(append, outcomes), after: 1 + steps)
@@ -126,6 +131,7 @@ struct SharedMemoryState: Sendable {
       switch outcome {
       case .stored(let revision): appends.take(.stored(revision), to: number, of: model, into: &output)
       case .full: appends.take(.full, to: number, of: model, into: &output)
+      case .outdated: appends.take(.unknown, to: number, of: model, into: &output)
       case .stands(let records, let head): appends.take(records, head: head, to: number, of: model, into: &output)
       }
     }

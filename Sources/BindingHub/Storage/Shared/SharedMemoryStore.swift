@@ -44,11 +44,13 @@ package final class SharedMemoryStore: SharedStore {
   private let state: HubLock<SharedMemoryState>
 
   /// A handle of a log, without faults by default.
-  package init(_ log: SharedMemoryLog, faults: @escaping Faults = { _ in .none }) {
+  /// - Parameter namesAll: whether it names all models that are there, as if it had missed their records.
+  package init(_ log: SharedMemoryLog, namesAll: Bool = false, faults: @escaping Faults = { _ in .none }) {
     (logID, epoch) = log.identity
     self.log = log
     self.faults = faults
-    state = HubLock(SharedMemoryState(log.revision))
+    let position = log.revision
+    state = HubLock(SharedMemoryState(position, checked: namesAll ? 0 : position, fence: log.shards.fence))
   }
 
   /// What a hub shows of the store.
@@ -85,7 +87,7 @@ package final class SharedMemoryStore: SharedStore {
       }
       let fitting = zip(batches, sizes).filter { $1 <= maxBatchBytes }.map(\.0)
       guard !fitting.isEmpty else { return }
-      state.start(SharedMemoryState.Try(number: number, batches: fitting, count: 1), faults)
+      state.start(SharedMemoryState.Try(number: number, batches: fitting, count: 1, fence: state.fence), faults)
     }
   }
 
@@ -157,6 +159,7 @@ package final class SharedMemoryStore: SharedStore {
   /// Does what is due, and delivers the events of it.
   /// - Returns: whether anything was delivered.
   @discardableResult package func step() -> Bool {
+    if tellResharded() { return true }
     let (events, deliver) = state.withLock { state in
       guard state.hasBegun else { return ([], nil) as ([SharedEvent], (@Sendable (SharedEvent) -> Void)?) }
       if log.identity != (logID, epoch) {
@@ -170,5 +173,17 @@ package final class SharedMemoryStore: SharedStore {
     }
     for event in events { deliver?(event) }
     return !events.isEmpty
+  }
+
+  /// Tells that what is in which shard has changed. What is passed on before that is told does not count as knowing it.
+  private func tellResharded() -> Bool {
+    let (map, fence) = log.shards
+    let deliver = state.withLock { state in
+      state.hasBegun && !state.isCut && state.fence != fence ? state.deliver : nil
+    }
+    guard let deliver else { return false }
+    deliver(.resharded(map))
+    state.withLock { $0.fence = fence }
+    return true
   }
 }

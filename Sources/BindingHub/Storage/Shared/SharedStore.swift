@@ -186,6 +186,28 @@ package struct SharedStoreStatus: Sendable, Hashable {
   package var lag: UInt64
   /// How often the tail lost its place or missed a change since the store was opened.
   package var losses: UInt64
+  /// Its shards beside the root.
+  package var shards: [Shard] = []
+
+  /// A part of the log in an engine of its own.
+  package struct Shard: Sendable, Hashable {
+    package var address: String
+    /// What the ids of its models begin with.
+    package var prefixes: [String]
+    package var isConnected = false
+    package var bytes: UInt64 = 0
+    package var quotaBytes: UInt64 = 0
+    /// Why it is not open, in one sentence; empty: it is.
+    package var trouble = ""
+
+    fileprivate var json: JSON {
+      .object([
+        .init("address", .string(address)), .init("prefixes", .array(prefixes.map { .string($0) })),
+        .init("connected", .bool(isConnected)), .init("bytes", .integer(Int64(clamping: bytes))),
+        .init("quotaBytes", .integer(Int64(clamping: quotaBytes))), .init("trouble", .string(trouble)),
+      ])
+    }
+  }
 
   /// A state; the defaults are those of a store that was not reached yet.
   package init(
@@ -203,13 +225,22 @@ package struct SharedStoreStatus: Sendable, Hashable {
     self.losses = losses
   }
 
+  /// Adds the state of a shard, as far as it is that of all.
+  mutating func add(_ part: SharedStoreStatus) {
+    isConnected = isConnected && part.isConnected
+    if part.room > room { (room, roomReason) = (part.room, part.roomReason) }
+    if gradeReason.isEmpty { gradeReason = part.gradeReason }
+    lag = max(lag, part.lag)
+    losses += part.losses
+  }
+
   /// The state as a JSON object. A test pins the names.
   var json: JSON {
     .object([
       .init("connected", .bool(isConnected)), .init("room", .string("\(room)")),
       .init("roomReason", .string(roomReason)), .init("quotaBytes", .integer(Int64(clamping: quotaBytes))),
       .init("gradeReason", .string(gradeReason)), .init("lag", .integer(Int64(clamping: lag))),
-      .init("losses", .integer(Int64(clamping: losses))),
+      .init("losses", .integer(Int64(clamping: losses))), .init("shards", .array(shards.map(\.json))),
     ])
   }
 }
