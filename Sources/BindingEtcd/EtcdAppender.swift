@@ -12,6 +12,8 @@
       var value: [UInt8]
       /// About its bytes in a transaction: the record, and six keys.
       var size: Int
+      /// The revision of `b/log` when it was passed on. Once that is another, its model may be in another shard.
+      var known: SharedRevision
       /// A removal also deletes what was there.
       var operations: Int { append.batch.form == .removal ? 5 : 2 }
     }
@@ -36,12 +38,12 @@
     /// The largest batch, as `Batch.write` writes it.
     var maxBatchBytes: Int { log.maxBytes - EtcdLimits.overhead - 1 }
 
-    func append(_ number: UInt64, _ batches: [SharedBatch]) {
+    func append(_ number: UInt64, _ batches: [SharedBatch], knowing known: SharedRevision) {
       appends.add(number, batches)
       for batch in batches {
         let value = EtcdValue.write(batch.batch)
         let size = value.count + 6 * log.keys.head(batch.batch.model).count + 160
-        let entry = Entry(number: number, append: batch, value: value, size: size)
+        let entry = Entry(number: number, append: batch, value: value, size: size, known: known)
         if entry.value.count - 1 > maxBatchBytes {
           answer([entry], .tooLarge)
         } else if !hasRoom(batch.batch) {
@@ -80,6 +82,7 @@
       guard log.client.isReady, !isPausing else { return }
       // What the tail has answered meanwhile goes nowhere.
       if !queue.isEmpty { queue.removeAll { !appends.isOpen($0.number, $0.append.batch.model) } }
+      giveBackOutdated()
       while underWay < EtcdAppender.maxUnderWay, !queue.isEmpty { send(takeFitting()) }
     }
 
@@ -120,19 +123,26 @@
       transaction.readOtherwise(EtcdRange(key: keys.log))
       underWay += 1
       log.wrote(transaction.size)
+      let asked = log.revision
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
         underWay -= 1
-        take(result, to: entries)
+        take(result, to: entries, asked: asked)
         pump()
       }
     }
 
-    private func take(_ result: Result<EtcdTransactionResponse, EtcdClient.Failure>, to entries: [Entry]) {
+    private func take(
+      _ result: Result<EtcdTransactionResponse, EtcdClient.Failure>, to entries: [Entry], asked: SharedRevision
+    ) {
       switch result {
       case .success(let response):
-        if response.succeeded {
-          answer(entries, .stored(response.revision))
-        } else if response.ranges.count == entries.count * 2 + 1, log.check(response.ranges.last?.entries.first) {
+        guard !response.succeeded else { return answer(entries, .stored(response.revision)) }
+        guard response.ranges.count == entries.count * 2 + 1 else { return }
+        if case .ended = log.check(response.ranges.last?.entries.first, asked: asked) { return }
+        if entries.contains(where: { $0.known != log.revision }) {
+          queue.insert(contentsOf: entries, at: 0)
+          giveBackOutdated()
+        } else {
           settle(entries, response.ranges)
         }
       case .failure(.lost): again(entries)
@@ -165,6 +175,16 @@
       }
       queue.insert(contentsOf: others, at: 0)
       tell(output)
+    }
+
+    /// Answers what waits and was passed on before what is in which shard has changed. It may be stored by an earlier
+    /// try.
+    private func giveBackOutdated() {
+      let revision = log.revision
+      let outdated = queue.filter { $0.known != revision }
+      guard !outdated.isEmpty else { return }
+      queue.removeAll { $0.known != revision }
+      answer(outdated, .unknown)
     }
 
     private func take(refusal text: String, of entries: [Entry]) {

@@ -115,9 +115,11 @@
       transaction.put(key, work.values[number], lease: work.lease)
       transaction.readOtherwise(EtcdRange(key: log.keys.log))
       log.wrote(transaction.size)
+      let asked = log.revision
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
         take(result, work, { self.put($0, number) }) { response, work in
-          guard response.succeeded || log.check(response.ranges.last?.entries.first) else { return }
+          guard response.succeeded || isGoing(work, log.check(response.ranges.last?.entries.first, asked: asked))
+          else { return }
           put(work, number + 1)
         }
       }
@@ -140,16 +142,24 @@
       }
       transaction.readOtherwise(EtcdRange(key: keys.fold(fold.model)))
       transaction.readOtherwise(EtcdRange(key: keys.log))
+      let asked = log.revision
       log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
         take(result, work, switchOver) { response, work in
           if response.succeeded { return end(work, .folded) }
-          guard log.check(response.ranges.last?.entries.first) else { return }
+          guard isGoing(work, log.check(response.ranges.last?.entries.first, asked: asked)) else { return }
           // An earlier try of this may have been carried out without an answer.
           let now = response.ranges.first?.entries.first
           let isOwn = now.flatMap { try? EtcdValue.readFold(fold.model, $0.value) }?.generation == work.generation
           end(work, isOwn ? .folded : .outrun)
         }
       }
+    }
+
+    /// Whether to go on with a fold. Its model may be in another shard now.
+    private func isGoing(_ work: Work, _ standing: EtcdLog.Standing) -> Bool {
+      if case .resharded = standing { end(work, .outrun) }
+      if case .asBefore = standing { return true }
+      return false
     }
 
     private func take<Response>(

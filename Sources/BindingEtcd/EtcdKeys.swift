@@ -3,7 +3,11 @@ import BindingProtocol
 
 /// The keys of a log in etcd, and what is in them. All are below one prefix `b`:
 ///
-///     b/log                   format:u8(1) logID:u64 epoch:u64, then state:u8(1) while the log is being restored
+///     b/log                   format:u8(1) logID:u64 epoch:u64, then state:u8(1) while the log is being restored.
+///                             of a log with shards: format:u8(2) logID:u64 epoch:u64 role:u8, then
+///                             0 the root: version:u64 list16 of (number:u16 address:text16)
+///                                         list16 of (prefix:text8 shard:u16 target:u16, the shard's own if it stays)
+///                             1 a shard: number:u16 fence:u64, which rises when something was moved out of it
 ///     b/m/MODEL 0             a model's head: format:u8(1) flags:u8 record:u64 version:u64    flags: 1 it is removed
 ///     b/r/MODEL 0 RECORD      a record: format:u8(1) batch    as `Batch.write` writes it
 ///     b/f/MODEL 0             the fold in force: format:u8(1) record:u64 generation:16 bytes count:u32
@@ -37,6 +41,10 @@ struct EtcdKeys: Sendable {
     return [0]
   }
 
+  /// All of a model but its head and its fold: first keys and ends.
+  func content(of model: String) -> [(key: [UInt8], end: [UInt8])] {
+    [records(model), allChunks(model)].map { ($0, EtcdKeys.end(of: $0)) }
+  }
   /// What the keys of models begin with, of whatever kind.
   var kinds: [[UInt8]] { ["/m/", "/r/", "/f/", "/c/"].map { prefix + Array($0.utf8) } }
   /// Every record of every model.
@@ -48,7 +56,10 @@ struct EtcdKeys: Sendable {
   /// Every chunk of a model.
   func allChunks(_ model: String) -> [UInt8] { key("/c/", model) }
 
-  /// The model of a head's key.
+  /// Folds of models whose ids begin with these characters.
+  func folds(_ beginning: String) -> [UInt8] { prefix + Array("/f/".utf8) + Array(beginning.utf8) }
+
+  /// The model of a head's or a fold's key.
   func model(ofHead key: [UInt8]) -> String? {
     guard key.last == 0, key.count > prefix.count + 4 else { return nil }
     return String(validating: key[(prefix.count + 3)...].dropLast(), as: UTF8.self)
@@ -67,8 +78,20 @@ enum EtcdValue {
   struct Log: Equatable, Sendable {
     var logID: LogID
     var epoch: Epoch
+    var role = Role.root(ShardMap())
     /// Whether its models are being written by a restore, so that no hub may serve it.
     var isRestoring = false
+
+    /// What has its models in this engine.
+    enum Role: Equatable, Sendable {
+      /// The log itself, which has every model that the map does not place elsewhere.
+      case root(ShardMap)
+      /// A part of the log, whose root is elsewhere.
+      case shard(number: UInt16, fence: UInt64)
+    }
+
+    /// Where its models are; nil: its root says.
+    var map: ShardMap? { if case .root(let map) = role { map } else { nil } }
   }
   /// What is in `b/f`.
   struct Fold: Equatable, Sendable {
@@ -77,19 +100,77 @@ enum EtcdValue {
     var count: UInt32
   }
 
+  /// The format of a log with shards, which builds that do not know them must not open.
+  private static let formatWithShards: UInt8 = 2
+
   static func write(_ log: Log) -> [UInt8] {
-    var writer = started()
+    if let map = log.map, map.version == 0 {
+      var writer = started()
+      writer.u64(log.logID)
+      writer.u64(log.epoch)
+      if log.isRestoring { writer.u8(1) }
+      return writer.bytes
+    }
+    var writer = WireWriter()
+    writer.u8(formatWithShards)
     writer.u64(log.logID)
     writer.u64(log.epoch)
-    if log.isRestoring { writer.u8(1) }
+    switch log.role {
+    case .root(let map):
+      writer.u8(0)
+      write(map, to: &writer)
+    case .shard(let number, let fence):
+      writer.u8(1)
+      writer.u16(number)
+      writer.u64(fence)
+    }
     return writer.bytes
   }
 
-  static func readLog(_ bytes: [UInt8]) throws(StoreError) -> Log {
-    try read(bytes, "the log's identity") { reader throws(WireError) in
-      let (logID, epoch) = (try reader.u64("logID"), try reader.u64("epoch"))
-      return Log(logID: logID, epoch: epoch, isRestoring: reader.remaining > 0 ? try reader.u8("state") == 1 : false)
+  private static func write(_ map: ShardMap, to writer: inout WireWriter) {
+    writer.u64(map.version)
+    writer.count16(map.shards.count)
+    for shard in map.shards {
+      writer.u16(shard.number)
+      writer.text16(shard.address)
     }
+    writer.count16(map.entries.count)
+    for entry in map.entries {
+      writer.text8(entry.prefix)
+      writer.u16(entry.shard)
+      writer.u16(entry.target ?? entry.shard)
+    }
+  }
+
+  static func readLog(_ bytes: [UInt8]) throws(StoreError) -> Log {
+    try read(bytes, "the log's identity", upTo: formatWithShards) { reader throws(WireError) in
+      var log = Log(logID: try reader.u64("logID"), epoch: try reader.u64("epoch"))
+      guard bytes.first == formatWithShards else {
+        if reader.remaining > 0 { log.isRestoring = try reader.u8("state") == 1 }
+        return log
+      }
+      switch try reader.u8("role") {
+      case 0: log.role = .root(try readMap(&reader))
+      case 1: log.role = .shard(number: try reader.u16("number"), fence: try reader.u64("fence"))
+      case let role: throw reader.error("role", "is \(role)")
+      }
+      return log
+    }
+  }
+
+  private static func readMap(_ reader: inout WireReader) throws(WireError) -> ShardMap {
+    let version = try reader.u64("version")
+    var shards: [ShardMap.Shard] = []
+    for _ in 0..<(try reader.count16("shards", minimum: 4)) {
+      shards.append(.init(number: try reader.u16("number"), address: try reader.text16("address")))
+    }
+    var entries: [ShardMap.Entry] = []
+    for _ in 0..<(try reader.count16("prefixes", minimum: 5)) {
+      let (prefix, shard) = (try reader.text8("prefix"), try reader.u16("shard"))
+      let target = try reader.u16("target")
+      entries.append(.init(prefix, in: shard, movingTo: target == shard ? nil : target))
+    }
+    return ShardMap(version: version, shards: shards, entries: entries)
   }
 
   static func write(headAfter batch: Batch) -> [UInt8] {
@@ -162,22 +243,23 @@ enum EtcdValue {
   }
 
   private static func read<Value>(
-    _ bytes: [UInt8], _ what: String, _ body: (inout WireReader) throws(WireError) -> Value
+    _ bytes: [UInt8], _ what: String, upTo newest: UInt8 = EtcdKeys.format,
+    _ body: (inout WireReader) throws(WireError) -> Value
   ) throws(StoreError) -> Value {
     do throws(WireError) {
       return try bytes.withUnsafeBytes { bytes in
         Result { () throws(WireError) in
           var reader = WireReader(bytes, message: "etcd")
           let format = try reader.u8("format")
-          guard format == EtcdKeys.format else { throw reader.error("format", "is \(format)") }
+          guard (EtcdKeys.format...newest).contains(format) else { throw reader.error("format", "is \(format)") }
           let value = try body(&reader)
           try reader.end()
           return value
         }
       }.get()
     } catch {
-      if let format = bytes.first, format > EtcdKeys.format {
-        let text = "\(what) in etcd has format \(format), and this build reads format \(EtcdKeys.format): update it"
+      if let format = bytes.first, format > newest {
+        let text = "\(what) in etcd has format \(format), and this build reads format \(newest): update it"
         throw StoreError(text, .newer)
       }
       throw StoreError("\(what) in etcd cannot be read: \(error)", .damaged)

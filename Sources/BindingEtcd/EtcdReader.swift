@@ -15,12 +15,11 @@
     // MARK: Heads
 
     func head(of model: String) {
-      let range = EtcdRange(key: log.keys.head(model))
-      log.call(EtcdClient.range, range.bytes, EtcdRangeResponse.init) { [self] result in
+      read([EtcdRange(key: log.keys.head(model))]) { [self] result in
         take(result, else: { self.head(of: model) }) { response throws(StoreError) in
           log.tell(
             .head(
-              try response.entries.first.map { entry throws(StoreError) in
+              try response.ranges[0].entries.first.map { entry throws(StoreError) in
                 try EtcdValue.readHead(model, entry)
               } ?? SharedHead(model)))
         }
@@ -37,9 +36,10 @@
       let end = EtcdKeys.end(of: first)
       guard start.lexicographicallyPrecedes(end) else { return log.tell(.listed(prefix: prefix, found, isLast: true)) }
       let range = EtcdRange(key: start, end: end, limit: limit + 1 - found.count)
-      log.call(EtcdClient.range, range.bytes, EtcdRangeResponse.init) { [self] result in
+      read([range]) { [self] result in
         take(result, else: { self.list(prefix: prefix, after: after, limit: limit, found, from: start) }) {
-          response throws(StoreError) in
+          answer throws(StoreError) in
+          let response = answer.ranges[0]
           var heads = found
           for entry in response.entries {
             guard let model = log.keys.model(ofHead: entry.key) else { continue }
@@ -87,14 +87,13 @@
       let keys = log.keys
       let records = keys.records(model)
       let last = end ?? EtcdKeys.end(of: records)
-      var transaction = EtcdTransaction()
-      transaction.read(EtcdRange(key: keys.head(model)))
-      transaction.read(EtcdRange(key: keys.fold(model)))
-      transaction.read(EtcdRange(key: records, end: last, limit: EtcdReader.recordsAtOnce))
-      log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
+      let ranges = [
+        EtcdRange(key: keys.head(model)), EtcdRange(key: keys.fold(model)),
+        EtcdRange(key: records, end: last, limit: EtcdReader.recordsAtOnce),
+      ]
+      read(ranges) { [self] result in
         let again = { self.load(model, before: end, then) }
         take(result, else: again) { response throws(StoreError) in
-          guard response.ranges.count == 3 else { return later(again) }
           do throws(StoreError) {
             let found = try response.ranges[0].entries.first.map { entry throws(StoreError) in
               try EtcdValue.readHead(model, entry)
@@ -171,6 +170,25 @@
     }
 
     // MARK: Answers
+
+    /// Reads ranges at one moment at which the log's shards are as they are known here.
+    private func read(
+      _ ranges: [EtcdRange], _ then: @escaping (Result<EtcdTransactionResponse, EtcdClient.Failure>) -> Void
+    ) {
+      var transaction = EtcdTransaction()
+      for range in ranges { transaction.read(range) }
+      transaction.read(EtcdRange(key: log.keys.log))
+      let asked = log.revision
+      log.call(EtcdClient.transaction, transaction.bytes, EtcdTransactionResponse.init) { [self] result in
+        guard case .success(let response) = result else { return then(result) }
+        guard response.ranges.count == ranges.count + 1 else { return then(.failure(.lost("etcd has not read all"))) }
+        switch log.check(response.ranges.last?.entries.first, asked: asked) {
+        case .asBefore: then(result)
+        case .resharded: then(.failure(.lost("the shards of the log have changed")))
+        case .ended: break
+        }
+      }
+    }
 
     /// Takes an answer; tries `again` where there is none, also where the revision is compacted meanwhile.
     private func take<Response>(

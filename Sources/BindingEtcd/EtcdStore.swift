@@ -34,7 +34,26 @@
       try self.init(address, options, for: .reading)
     }
 
-    init(_ address: EtcdAddress, _ options: EtcdOptions, for use: OpenedEtcdLog.Use) throws(StoreError) {
+    /// Opens a log with all its shards, or makes it. Blocks until a node of each answers.
+    /// - Parameter isCopied: whether it is opened to be copied.
+    /// - Throws: `StoreError` in one sentence with its cure.
+    package static func withShards(
+      _ address: EtcdAddress, _ options: EtcdOptions, isCopied: Bool = false
+    ) throws(StoreError) -> ShardedStore {
+      let root = try EtcdStore(address, options, for: isCopied ? .reading : .serving)
+      let (logID, epoch) = (root.logID, root.epoch)
+      return try ShardedStore(root, root.log.value.map ?? ShardMap()) { shard, isLate throws(StoreError) in
+        let role = EtcdValue.Log.Role.shard(number: shard.number, fence: 0)
+        return try EtcdStore(
+          EtcdAddress(ofShard: shard.address), options, for: .shard(.init(logID: logID, epoch: epoch, role: role)),
+          namesAll: isLate)
+      }
+    }
+
+    /// - Parameter namesAll: whether it names all models that are there, as if it had missed their records.
+    init(
+      _ address: EtcdAddress, _ options: EtcdOptions, for use: OpenedEtcdLog.Use, namesAll: Bool = false
+    ) throws(StoreError) {
       self.address = address
       group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       do throws(StoreError) {
@@ -47,7 +66,8 @@
         let tail = TailReference()
         let appender = EtcdAppender(log) { tail.tail?.deliver($0) }
         self.appender = appender
-        self.tail = EtcdTail(log, position: opened.position) { [weak appender] in appender }
+        let checked = namesAll ? 0 : opened.position
+        self.tail = EtcdTail(log, position: opened.position, checked: checked) { [weak appender] in appender }
         tail.tail = self.tail
         maxBatchBytes = appender.maxBatchBytes
         upkeep = try EtcdUpkeep(log) { [weak appender] in appender?.pump() }
@@ -93,7 +113,10 @@
       appender.pump()
     }
 
-    package func append(_ number: UInt64, _ batches: [SharedBatch]) { run { self.appender.append(number, batches) } }
+    package func append(_ number: UInt64, _ batches: [SharedBatch]) {
+      let known = log.revision
+      run { self.appender.append(number, batches, knowing: known) }
+    }
 
     package func load(_ model: String) { run { self.reader.load(model) } }
     package func loadToFold(_ model: String, upTo record: UInt64) {

@@ -30,11 +30,14 @@
     private var isChecking = false
     private var isEnded = false
 
-    init(_ log: EtcdLog, position: SharedRevision, _ appender: @escaping () -> EtcdAppender?) {
+    /// - Parameter checked: up to where it is known already what changed.
+    init(
+      _ log: EtcdLog, position: SharedRevision, checked: SharedRevision, _ appender: @escaping () -> EtcdAppender?
+    ) {
       self.log = log
       self.position = position
       self.appender = appender
-      check = TailCheck(position: position)
+      check = TailCheck(position: checked)
     }
 
     func begin() {
@@ -195,8 +198,10 @@
 
     /// The revision now, of a log that is still the one that was opened; nil: it cannot be read now, or is another one.
     private func readRevision(_ then: @escaping (SharedRevision?) -> Void) {
+      let asked = log.revision
       log.call(EtcdClient.range, EtcdRange(key: log.keys.log).bytes, EtcdRangeResponse.init) { [self] result in
-        guard case .success(let response) = result, log.check(response.entries.first) else { return then(nil) }
+        guard case .success(let response) = result else { return then(nil) }
+        if case .ended = log.check(response.entries.first, asked: asked) { return then(nil) }
         then(response.revision)
       }
     }

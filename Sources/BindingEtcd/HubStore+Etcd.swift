@@ -8,7 +8,7 @@
     /// password or certificate is wanted or wrong, the user may not write below the prefix, the version is too old, or
     /// the keys are of a newer format.
     public static func etcd(_ address: EtcdAddress, _ options: EtcdOptions = EtcdOptions()) -> HubStore {
-      HubStore(shared: { () throws(StoreError) in try EtcdStore(address, options) })
+      HubStore(shared: { () throws(StoreError) in try EtcdStore.withShards(address, options) })
     }
   }
 #endif

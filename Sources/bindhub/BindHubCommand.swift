@@ -26,7 +26,8 @@ struct BindHubCommand: ParsableCommand {
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
       Serve.self, Status.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self,
-      Check.self, Compact.self, StoredHistory.self, Keys.self, Invite.self, Admit.self, ListMembers.self, Revoke.self,
+      Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self, Invite.self, Admit.self, ListMembers.self,
+      Revoke.self,
       Kick.self, Access.self,
     ])
 
@@ -42,6 +43,7 @@ struct BindHubCommand: ParsableCommand {
       "forget": "bindhub history drop", "stop": "bindhub drain", "shutdown": "bindhub drain",
       "rights": "bindhub access", "acl": "bindhub access", "reload": "bindhub access apply",
       "join": "bindpeer join", "trust": "bindpeer trust", "vacuum": "bindhub compact", "dump": "bindhub backup",
+      "cells": "bindhub shards", "shard": "bindhub shards", "move": "bindhub shards move",
       "get": "bindpeer get", "set": "bindpeer set",
       "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
     ],

@@ -63,7 +63,7 @@ struct EtcdChoice: ParsableArguments {
       -> Void
   ) throws(StoreError) {
     #if Etcd
-      let store = try EtcdStore(reading: address(text), options)
+      let store = try EtcdStore.withShards(address(text), options, isCopied: true)
       defer { store.close() }
       let log = SharedLogCopy(store)
       try copy(store.logID, store.epoch) { each throws(StoreError) in try log.read(each) }
@@ -90,7 +90,7 @@ struct EtcdChoice: ParsableArguments {
   }
 
   #if Etcd
-    private var options: EtcdOptions {
+    var options: EtcdOptions {
       var options = EtcdOptions()
       (options.ca, options.certificate, options.key) = (
         ca.map(absolutePath), certificate.map(absolutePath), key.map(absolutePath)
@@ -99,11 +99,11 @@ struct EtcdChoice: ParsableArguments {
       return options
     }
 
-    private func address(_ text: String) -> EtcdAddress {
+    func address(_ text: String) -> EtcdAddress {
       do throws(EtcdAddress.ParseError) { return try EtcdAddress(text) } catch { fail(error.description, 64) }
     }
   #else
-    private func failWithoutEtcd() -> Never {
+    func failWithoutEtcd() -> Never {
       fail("This bindhub is built without etcd. Build it with:  swift build --traits WebTLS,Etcd", 78)
     }
   #endif

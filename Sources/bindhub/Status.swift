@@ -61,7 +61,16 @@ struct Status: ParsableCommand {
     let bytes = "bytes \(plain(store, "bytes")) of \(plain(shared, "quotaBytes"))"
     return [
       "store \(plain(store, "path"))  \(state)  \(bytes)  room \(plain(shared, "room"))  lag \(plain(shared, "lag"))"
-    ] + ["gradeReason", "roomReason"].map { plain(shared, $0) }.filter { !$0.isEmpty }.map { "  \($0)" }
+    ] + (shared["shards"]?.elements ?? []).map(shardLine)
+      + ["gradeReason", "roomReason"].map { plain(shared, $0) }.filter { !$0.isEmpty }.map { "  \($0)" }
+  }
+
+  private static func shardLine(_ shard: JSON) -> String {
+    let prefixes = (shard["prefixes"]?.elements ?? []).map { PrintedText.escaped($0.plain) }.joined(separator: " ")
+    let trouble = plain(shard, "trouble")
+    let state = plain(shard, "connected") == "true" ? "live" : "waiting(upstream)"
+    return "  shard \(plain(shard, "address"))  \(prefixes)  \(state)  bytes \(plain(shard, "bytes")) of "
+      + plain(shard, "quotaBytes") + (trouble.isEmpty ? "" : "  \(trouble)")
   }
 
   private static func words(_ report: JSON) -> String {

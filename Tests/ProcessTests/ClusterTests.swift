@@ -97,6 +97,46 @@
       withExtendedLifetime(hub) {}
     }
 
+    @Test(
+      "models move to another etcd and back while peers write, also if the command is killed",
+      .timeLimit(.minutes(4)))
+    func shards() async throws {
+      let cluster = try Cluster(hubs: 2)
+      let second = try EtcdServer()
+      let hubs = try cluster.startAll()
+      let (moved, stays) = (CountingWriters(at: cluster.hubs, of: "eu/counter"), CountingWriters(at: cluster.hubs))
+      func goOn() async {
+        #expect(await moved.goOn(by: 50))
+        #expect(await stays.goOn(by: 50))
+      }
+      await goOn()
+      let other = "etcd://\(second.addresses)/shop"
+      for (round, place) in [other, cluster.store, other].enumerated() {
+        let move = ["shards", "move", "eu/", "--to", place]
+        if round == 1 {
+          let killed = try RunningProcess(Bench.program("bindhub"), move, hub: cluster.hubs[0])
+          // Some moment of it.
+          #expect(killed.line { $0.contains("copied") } != nil)
+          killed.send(SIGKILL)
+          _ = killed.end()
+        }
+        let done = try RunningProcess(Bench.program("bindhub"), move, hub: cluster.hubs[0])
+        #expect(done.end() == 0, "\(done.output)")
+        await goOn()
+      }
+      let shown = try cluster.bindhub(1, "shards").output
+      #expect(shown.contains("eu/") && shown.contains(other), "\(shown)")
+      // The other models go on without that etcd, and the moved ones once it is back.
+      second.pause(0)
+      #expect(await stays.goOn(by: 50))
+      second.resume(0)
+      await goOn()
+      let counts = (try await moved.end(), try await stays.end())
+      #expect(try cluster.latest("eu/counter.count") == Array(repeating: "\(counts.0)", count: 2))
+      #expect(try cluster.latest("counter.count") == Array(repeating: "\(counts.1)", count: 2))
+      withExtendedLifetime(hubs) {}
+    }
+
     @Test("older records are folded, the last thousand stay for history, and a later hub reads all of it")
     func folding() async throws {
       let cluster = try Cluster(hubs: 2)

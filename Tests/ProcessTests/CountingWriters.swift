@@ -10,12 +10,12 @@ final class CountingWriters: Sendable {
   private let writing: Task<Void, any Error>
 
   /// Starts one writer at each of these hubs.
-  init(at hubs: [String]) {
+  init(at hubs: [String], of model: String = "counter") {
     let state = state
     writing = Task {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (number, hub) in hubs.enumerated() {
-          group.addTask { try await CountingWriters.count("writer-\(number)", at: hub, state) }
+          group.addTask { try await CountingWriters.count("writer-\(number)", at: hub, model, state) }
         }
         try await group.waitForAll()
       }
@@ -24,9 +24,11 @@ final class CountingWriters: Sendable {
 
   deinit { writing.cancel() }
 
-  private static func count(_ name: String, at hub: String, _ acknowledged: Acknowledged) async throws {
+  private static func count(
+    _ name: String, at hub: String, _ model: String, _ acknowledged: Acknowledged
+  ) async throws {
     let peer = try Peer(name: name, hub: HubLocation(hub))
-    let counter = try await peer.share(Counter.self, id: "counter", on: .direct, timeout: .seconds(30))
+    let counter = try await peer.share(Counter.self, id: model, on: .direct, timeout: .seconds(30))
     while !acknowledged.isStopped {
       guard case .committed? = try await counter.$count.add(1).outcome(timeout: .seconds(60)) else {
         Issue.record("\(name): a write has no outcome, or another one")
