@@ -158,7 +158,7 @@
         guard let revision else { return syncAgain(number) }
         heads(after: check.position, asOf: revision) { [self] heads in
           guard let heads else { return syncAgain(number) }
-          let changed = check.undelivered(heads)
+          let changed = check.untold(heads, waiting: appender()?.appends.waiting ?? [])
           if !changed.isEmpty { log.tell(.changed(changed)) }
           log.tell(.synced(number))
         }

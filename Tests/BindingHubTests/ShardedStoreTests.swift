@@ -113,7 +113,7 @@ struct ShardedStoreTests {
     var number: UInt64 = 0
     try bench.move("eu/", to: 1) { step in
       guard step == "held" else { return }
-      for _ in 0..<5 { client.work() }
+      for _ in 0..<SharedMemoryStore.checkInterval { client.work() }
       number = client.submit([writer.next("2")])
       try fan.write("1", client)
       #expect(try client.answers(to: number).isEmpty)
@@ -215,6 +215,26 @@ struct ShardedStoreTests {
     // What was copied, and not moved yet, is listed once.
     bench.logs[1].copy(to: bench.logs[0]) { $0.hasPrefix("b") }
     for page in 1...8 { #expect(try client.list("", page: page) == names) }
+  }
+
+  @Test("a list lacks nothing when a shard that is not believed answers before the root")
+  func listOfUnbelieved() throws {
+    let bench = ShardedBench(prefixes: ["b"])
+    let (client, store) = try bench.openParts()
+    for name in ["a", "b"] {
+      var writer = ModelWriter(name, 1)
+      try writer.write("1", client)
+    }
+    let first = client.all.count
+    client.store.list(prefix: "", after: "", limit: 10)
+    // The shard tells that something was moved out of it, and then answers; the root answers, and only then shows the
+    // map.
+    bench.logs[1].raiseFence()
+    ShardedBench.step(store, 1, times: 20)
+    let page = try client.wait("a list", after: first) { event in
+      if case .listed(_, let heads, _) = event { heads.map(\.model) } else { nil }
+    }
+    #expect(page == ["a", "b"])
   }
 
   @Test("a shard that the map names since is opened while the hub runs, as often as it takes")

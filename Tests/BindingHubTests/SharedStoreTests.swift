@@ -54,6 +54,28 @@ struct SharedStoreTests {
     #expect(store.status.losses == 1)
   }
 
+  @Test("a sync names a record that waits for the answer to an append")
+  func syncWhileWaiting() throws {
+    let bench = MemoryBench()
+    let store = SharedMemoryStore(bench.log) { _ in .lateAnswer(6) }
+    let (client, other) = (SharedStoreClient(store) { store.step() }, try bench.open(.none))
+    store.setLosing { $0.batch.record == 1 }
+    var writer = ModelWriter("lamp", 1)
+    let number = client.submit([writer.next("1")])
+    try other.wait(until: "its record") {
+      client.work()
+      return other.followed.count == 1
+    }
+    writer = ModelWriter("lamp", 2, head: try other.load("lamp").head)
+    try writer.write("2", other)
+    for _ in 0..<2 { client.work() }
+    #expect(try client.answers(to: number).isEmpty && client.followed.isEmpty)
+    client.store.sync(1)
+    try client.wait("synced") { if case .synced(1) = $0 { true } else { nil } }
+    let told = client.all.flatMap { event in if case .changed(let heads) = event { heads } else { [] as [SharedHead] } }
+    #expect(told.map(\.record) == [2])
+  }
+
   @Test("takes a record of the tail as the answer to its append, and drops the engine's answer")
   func tailFirst() throws {
     let bench = MemoryBench()

@@ -32,6 +32,11 @@ enum Observation {
   case received([UInt8], SimulatedPeer, SimulatedHub)
   /// A hub is about to read what another one passes on to it.
   case forwarded(Forward)
+  /// A process of a hub has opened its log, which others share.
+  case opened(SimulatedHub)
+  /// A hub asks something of a log that others share, or is told something of it.
+  case asked(ShardCall, SimulatedHub)
+  case told(SharedEvent, SimulatedHub)
   /// The hub has read an offer.
   case offerRead([UInt8], SimulatedPeer, wasAccepted: Bool)
   /// The hub has done all that it had to do.
@@ -94,7 +99,7 @@ final class Invariants {
     expiry = context.profile.hasExpiry ? ExpiryOracle(context) : nil
     if let expiry { all.append(expiry) }
     if context.profile.hasKeys { all.append(KeysOracle(context: context)) }
-    if isCell { all.append(CellOracle()) }
+    if isCell { all += [CellOracle(), SharedStoreOracle()] as [any Invariant] }
     if isCell, context.profile.hasOwner { all.append(CellOwnerOracle(context, log)) }
     all.append(SentStateOracle(context: context, log: log))
     all.append(ReplicaOracle(context: context, log: log))

@@ -79,7 +79,7 @@ final class SimulatedHub: SimulationPart {
     _ = machine.apply(context.rights?.policy)
     machine.apply(context.rights?.members)
     if let keys { machine.announce(keys, into: &output) }
-    if let cell { enter(cell, &machine) }
+    if let cell { try enter(cell, &machine) }
     for model in cell == nil ? store.models : [] {
       do {
         try machine.restore(try store.load(model))

@@ -28,6 +28,8 @@ package struct Violation: Error, CustomStringConvertible {
     case outcomeKept = "outcome retained"
     /// An answered join is subscribed, and its last decided numbers are stored (R8, R13).
     case soundJoin = "consistent join"
+    /// No answer of a shared store is older than its question (`SharedStore`).
+    case freshAnswer = "answer as fresh as its question"
     /// Once losses have ended, all replicas equal the hub's, and nothing is pending (G4).
     case convergence
     /// The last lost message is found within three heartbeats (R7).

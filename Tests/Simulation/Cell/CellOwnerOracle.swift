@@ -11,10 +11,12 @@ final class CellOwnerOracle: Invariant, SimulationPart {
   }
   /// Where a peer is that may own the model.
   private struct Place {
-    let hub: Int
+    let hub: SimulatedHub
     let session: SessionID
     /// Whether its join of the model was answered.
     var isServed = false
+    /// Whether the hub can ask it. A hub that is drained ends the session.
+    var canBeAsked: Bool { isServed && hub.read { $0.hasOpenSession(session) } == true }
   }
   let context: SimulationContext
   private let log: LogOracle
@@ -43,11 +45,12 @@ final class CellOwnerOracle: Invariant, SimulationPart {
       asked[Question(session: request.session, token: request.token)] = request
     case .sent(let frame, .joined, .connection, let hub):
       guard case (_, .joined(let joined))? = try? HubMessage.decode(frame), joined.model == model,
-        let tag = places.first(where: { $0.value.session == joined.session && $0.value.hub == hub.index })?.key
+        let tag = places.first(where: { $0.value.session == joined.session && $0.value.hub === hub })?.key
       else { return }
       places[tag]?.isServed = true
     case .decided(let batches):
-      guard let owner, places[owner.tag].map({ $0.hub == owner.hub && $0.isServed }) == true else { return }
+      guard let owner, places[owner.tag].map({ $0.hub.index == owner.hub && $0.canBeAsked }) == true
+      else { return }
       for batch in batches where batch.model == model && !batch.changesOwner { askable.insert(batch) }
     case .stored(let batch, let hub): if batch.model == model { try enter(batch, by: hub) }
     default: break
@@ -60,7 +63,7 @@ final class CellOwnerOracle: Invariant, SimulationPart {
       let (header, message) = try? PeerMessage.decode(frame)
     else { return }
     switch message {
-    case .hello: places[peer.tag] = Place(hub: peer.hub.index, session: header.session)
+    case .hello: places[peer.tag] = Place(hub: peer.hub, session: header.session)
     case .leave: places[peer.tag]?.isServed = false
     case .approval(let approval):
       guard let request = asked[Question(session: header.session, token: approval.token)] else { return }

@@ -32,8 +32,9 @@ extension SimulatedHub {
   }
 
   /// A process begins.
-  func enter(_ cell: SimulatedCell, _ machine: inout HubMachine) {
+  func enter(_ cell: SimulatedCell, _ machine: inout HubMachine) throws(Violation) {
     (way.handle, way.arrived) = cell.open()
+    try invariants.observe(.opened(self))
     agenda.add(.hub(index, .stepLog(run: run)), at: now + 1)
     guard profile.cell.hasLinks else { return }
     let links = SimulatedLinks(of: self, in: cell, seed: cell.nextSeed())
@@ -73,6 +74,7 @@ extension SimulatedHub {
       for event in events {
         record("log → \(self)  \(SimulatedHub.text(of: event))")
         count(event)
+        try invariants.observe(.told(event, self))
         machine?.receive(event, time: time, into: &output)
         try settle()
       }
@@ -123,15 +125,20 @@ extension SimulatedHub {
       record("\(self) → log  \(texts) after \(revisions)")
       handle.append(way.appends, zip(batches, revisions).map { SharedBatch($0, after: $1) })
     }
-    for model in output.reload { handle.load(model) }
+    for model in output.reload { try ask(.load(model), handle) }
     output.reload.removeAll()
-    if let next = output.list { handle.list(prefix: next.prefix, after: next.after, limit: 2) }
+    if let next = output.list { try ask(.list(prefix: next.prefix, after: next.after, limit: 2), handle) }
     output.list = nil
-    if let number = output.sync { handle.sync(number) }
+    if let number = output.sync { try ask(.sync(number), handle) }
     output.sync = nil
-    if let query = output.history { handle.history(query) }
+    if let query = output.history { try ask(.history(query), handle) }
     output.history = nil
     if let failure = output.failure { throw Violation(.order, "\(self): \(failure)") }
+  }
+
+  private func ask(_ call: ShardCall, _ handle: SimulatedHandle) throws(Violation) {
+    try invariants.observe(.asked(call, self))
+    call.carryOut(on: handle)
   }
 
   private func count(_ event: SharedEvent) {

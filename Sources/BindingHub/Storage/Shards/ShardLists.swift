@@ -12,6 +12,8 @@ struct ShardLists: Sendable {
   private var waiting: [Query] = []
   /// The shards that are asked for a part of the first page, and have not answered.
   private(set) var asked: Set<UInt16> = []
+  /// Those whose answers did not count: there is no page before they are asked again.
+  private var dropped: Set<UInt16> = []
   private var isUnderWay = false
   /// How many answers of a shard are to an earlier try.
   private var stale: [UInt16: Int] = [:]
@@ -28,7 +30,7 @@ struct ShardLists: Sendable {
   mutating func begin(isAgain: Bool, _ shards: (String) -> Set<UInt16>) -> Query? {
     guard let first = waiting.first, isAgain || !isUnderWay else { return nil }
     isUnderWay = true
-    asked = shards(first.prefix)
+    (asked, dropped) = (shards(first.prefix), [])
     (found, isLast, end) = ([], true, nil)
     return first
   }
@@ -38,13 +40,17 @@ struct ShardLists: Sendable {
   mutating func restart() -> Bool {
     guard isUnderWay else { return false }
     for shard in asked { stale[shard, default: 0] += 1 }
-    asked = []
+    (asked, dropped) = ([], [])
     return true
   }
 
   /// A shard's answer does not count: its part is asked for again.
   mutating func drop(from shard: UInt16) {
-    if let count = stale[shard], count > 0 { stale[shard] = count - 1 } else { asked.remove(shard) }
+    if let count = stale[shard], count > 0 {
+      stale[shard] = count - 1
+    } else if asked.remove(shard) != nil {
+      dropped.insert(shard)
+    }
   }
 
   /// What a part makes of the page.
@@ -71,7 +77,7 @@ struct ShardLists: Sendable {
       self.isLast = false
       if let last = heads.last?.model, end.map({ last.utf8.lexicographicallyPrecedes($0.utf8) }) ?? true { end = last }
     }
-    guard asked.isEmpty else { return .partly }
+    guard asked.isEmpty, dropped.isEmpty else { return .partly }
     var page = found.sorted { $0.model.utf8.lexicographicallyPrecedes($1.model.utf8) }
     if let end { page.removeAll { end.utf8.lexicographicallyPrecedes($0.model.utf8) } }
     if page.isEmpty, let end {

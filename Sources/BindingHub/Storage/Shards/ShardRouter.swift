@@ -235,12 +235,8 @@ package struct ShardRouter: Sendable {
     }
     var own: [SharedRecord] = []
     for record in records {
-      let batch = record.batch
-      guard map.place(of: batch.model).shard == shard else {
-        let head = SharedHead(
-          batch.model, record: batch.record, version: batch.version, revision: record.revision,
-          isRemoved: batch.form == .removal)
-        note(head, of: shard)
+      guard map.place(of: record.batch.model).shard == shard else {
+        note(SharedHead(after: record), of: shard)
         continue
       }
       own.append(record)

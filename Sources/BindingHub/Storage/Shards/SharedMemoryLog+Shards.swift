@@ -5,7 +5,7 @@ extension SharedMemoryLog {
   /// Where models are.
   package var map: ShardMap { shards.map ?? ShardMap() }
 
-  /// Changes where models are. Handles notice at their next step, and before they store anything more here.
+  /// Changes where models are. Handles notice when they read something here next, and before they store anything more.
   package func change(_ body: (inout ShardMap) throws -> Void) rethrows {
     var map = map
     try body(&map)

@@ -47,6 +47,12 @@ package struct OpenAppends {
   /// Whether this append of the model waits for its answer.
   package func isOpen(_ number: UInt64, _ model: String) -> Bool { open[model]?.number == number }
 
+  /// The heads of the models of which records wait, as these leave them, in the order of their revisions.
+  package var waiting: [SharedHead] {
+    open.values.compactMap { append in append.waiting.last.map(SharedHead.init(after:)) }
+      .sorted { ($0.revision, $0.model) < ($1.revision, $1.model) }
+  }
+
   /// Begins to wait for the answers to these batches.
   package mutating func add(_ number: UInt64, _ batches: [SharedBatch]) {
     for batch in batches { open[batch.batch.model] = Open(number: number, batch: batch) }

@@ -182,11 +182,8 @@ package final class SharedMemoryLog: Sendable {
 
 extension SharedMemoryLog.Model {
   fileprivate mutating func add(_ record: SharedRecord) {
-    let batch = record.batch
-    let isRemoval = batch.form == .removal
-    head = SharedHead(
-      batch.model, record: batch.record, version: batch.version, revision: record.revision, isRemoved: isRemoval)
-    if isRemoval {
+    head = SharedHead(after: record)
+    if head.isRemoved {
       // The removal stays: it answers whoever decided on an earlier record.
       (records, chunks, folds) = ([record], [], 0)
     } else {

@@ -33,8 +33,7 @@ struct SharedMemoryState: Sendable {
   var isTailHeld = false
   var isLost: @Sendable (SharedRecord) -> Bool = { _ in false }
   private(set) var losses: UInt64 = 0
-  /// What is known of shards.
-  var fence: UInt64
+  var shards: Shards
   private var room = SharedRoom.enough
   private var now = 0
   private var tries = 0
@@ -42,7 +41,7 @@ struct SharedMemoryState: Sendable {
 
   /// - Parameter checked: up to where it is known already what changed.
   init(_ position: SharedRevision, checked: SharedRevision, fence: UInt64) {
-    (self.position, self.fence) = (position, fence)
+    (self.position, shards) = (position, Shards(fence: fence))
     check = TailCheck(position: checked)
   }
 
@@ -61,6 +60,24 @@ struct SharedMemoryState: Sendable {
       guard let first = entries.first, first.step <= step else { return nil }
       return entries.removeFirst()
     }
+  }
+
+  /// What the hub was told of shards, and what it is about to be told, as the log's fences.
+  struct Shards: Sendable {
+    private(set) var fence: UInt64
+    private var noticed: [UInt64] = []
+
+    fileprivate init(fence: UInt64) { self.fence = fence }
+
+    /// - Returns: whether there is something to tell.
+    fileprivate mutating func notice(_ fence: UInt64) -> Bool {
+      guard fence != noticed.last ?? self.fence else { return false }
+      noticed.append(fence)
+      return true
+    }
+
+    /// The hub was told of it. What is passed on from now on counts as knowing it.
+    mutating func told() { if !noticed.isEmpty { fence = noticed.removeFirst() } }
   }
 
   mutating func schedule(_ work: Work, after steps: Int) { self.work.insert(Due(step: now + steps, work: work)) }
@@ -85,7 +102,17 @@ struct SharedMemoryState: Sendable {
       events.append(.room(room))
     }
     if !isTailHeld { follow(log) }
-    if now % SharedMemoryStore.checkInterval == 0 { compareHeads(log) }
+    if now % SharedMemoryStore.checkInterval == 0 {
+      noticeShards(of: log)
+      compareHeads(log)
+    }
+  }
+
+  /// Tells that what is in which shard has changed. As with an engine that is only seen when it answers something, that
+  /// is not noticed at once.
+  private mutating func noticeShards(of log: SharedMemoryLog) {
+    let (map, fence) = log.shards
+    if shards.notice(fence) { events.append(.resharded(map)) }
   }
 
   private mutating func run(_ work: Work, _ log: SharedMemoryLog, _ faults: SharedMemoryStore.Faults) {
@@ -102,7 +129,10 @@ struct SharedMemoryState: Sendable {
         schedule(.answer(append, outcomes), after: 3)
       case .none, .lateRequest, .lostRequest: schedule(.answer(append, outcomes), after: 1)
       }
-    case .answer(let append, let outcomes): if !isCut { take(outcomes, to: append) }
+    case .answer(let append, let outcomes):
+      guard !isCut else { return }
+      if outcomes.contains(where: { if case .outdated = $0 { true } else { false } }) { noticeShards(of: log) }
+      take(outcomes, to: append)
     case .giveUp(var append):
       append.batches.removeAll { !appends.isOpen(append.number, $0.batch.model) }
       guard !append.batches.isEmpty else { return }
@@ -115,10 +145,13 @@ struct SharedMemoryState: Sendable {
       deliver(output)
     case .ask(let answer):
       // While it is cut, the question waits.
-      if isCut { schedule(work, after: 1) } else { events.append(answer(log)) }
+      if isCut { return schedule(work, after: 1) }
+      noticeShards(of: log)
+      events.append(answer(log))
     case .sync(let number):
       if isCut { return schedule(work, after: 1) }
-      let changed = check.undelivered(log.heads(changedAfter: check.position).heads)
+      noticeShards(of: log)
+      let changed = check.untold(log.heads(changedAfter: check.position).heads, waiting: appends.waiting)
       if !changed.isEmpty { events.append(.changed(changed)) }
       events.append(.synced(number))
     }

@@ -87,7 +87,7 @@ package final class SharedMemoryStore: SharedStore {
       }
       let fitting = zip(batches, sizes).filter { $1 <= maxBatchBytes }.map(\.0)
       guard !fitting.isEmpty else { return }
-      state.start(SharedMemoryState.Try(number: number, batches: fitting, count: 1, fence: state.fence), faults)
+      state.start(SharedMemoryState.Try(number: number, batches: fitting, count: 1, fence: state.shards.fence), faults)
     }
   }
 
@@ -159,7 +159,6 @@ package final class SharedMemoryStore: SharedStore {
   /// Does what is due, and delivers the events of it.
   /// - Returns: whether anything was delivered.
   @discardableResult package func step() -> Bool {
-    if tellResharded() { return true }
     let (events, deliver) = state.withLock { state in
       guard state.hasBegun else { return ([], nil) as ([SharedEvent], (@Sendable (SharedEvent) -> Void)?) }
       if log.identity != (logID, epoch) {
@@ -171,19 +170,10 @@ package final class SharedMemoryStore: SharedStore {
       defer { state.events.removeAll() }
       return (state.events, state.deliver)
     }
-    for event in events { deliver?(event) }
-    return !events.isEmpty
-  }
-
-  /// Tells that what is in which shard has changed. What is passed on before that is told does not count as knowing it.
-  private func tellResharded() -> Bool {
-    let (map, fence) = log.shards
-    let deliver = state.withLock { state in
-      state.hasBegun && !state.isCut && state.fence != fence ? state.deliver : nil
+    for event in events {
+      deliver?(event)
+      if case .resharded = event { state.withLock { $0.shards.told() } }
     }
-    guard let deliver else { return false }
-    deliver(.resharded(map))
-    state.withLock { $0.fence = fence }
-    return true
+    return !events.isEmpty
   }
 }

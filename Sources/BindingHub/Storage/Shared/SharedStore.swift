@@ -124,6 +124,14 @@ package struct SharedHead: Sendable, Hashable {
     self.revision = revision
     self.isRemoved = isRemoved
   }
+
+  /// The end of a log whose last record is this one.
+  package init(after record: SharedRecord) {
+    let batch = record.batch
+    self.init(
+      batch.model, record: batch.record, version: batch.version, revision: record.revision,
+      isRemoved: batch.form == .removal)
+  }
 }
 
 /// A model's older records as chunks.

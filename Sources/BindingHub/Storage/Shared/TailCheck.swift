@@ -29,9 +29,10 @@ package struct TailCheck {
     }
   }
 
-  /// What the tail has not delivered yet, of these heads that changed after `position` and of those before.
-  package func undelivered(_ heads: [SharedHead]) -> [SharedHead] {
-    (lateInOrder + heads).filter { !isDelivered($0) }
+  /// What the hub was not told yet, of these heads that changed after `position` and of those before.
+  /// - Parameter waiting: those of records that the tail has delivered, and that wait for the answer to an append.
+  package func untold(_ heads: [SharedHead], waiting: [SharedHead]) -> [SharedHead] {
+    (lateInOrder + heads).filter { !isDelivered($0) } + waiting
   }
 
   /// Compares the heads that changed after `position`, as they were at `revision`.
