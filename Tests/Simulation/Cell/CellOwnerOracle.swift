@@ -11,7 +11,8 @@ final class CellOwnerOracle: Invariant, SimulationPart {
   }
   /// Where a peer is that may own the model.
   private struct Place {
-    let hub: SimulatedHub
+    /// Not owned: a hub has its oracles. It lives as long as its cell.
+    unowned let hub: SimulatedHub
     let session: SessionID
     /// Whether its join of the model was answered.
     var isServed = false
