@@ -92,6 +92,9 @@ enum EtcdValue {
 
     /// Where its models are; nil: its root says.
     var map: ShardMap? { if case .root(let map) = role { map } else { nil } }
+
+    /// A shard of this log, as it begins.
+    func shard(_ number: UInt16) -> Log { Log(logID: logID, epoch: epoch, role: .shard(number: number, fence: 0)) }
   }
   /// What is in `b/f`.
   struct Fold: Equatable, Sendable {

@@ -107,7 +107,7 @@
     /// A transaction that changes nothing unless the log is this one.
     func transaction() -> EtcdTransaction {
       var transaction = EtcdTransaction()
-      transaction.compare(keys.log, modRevision: state.withLock { $0.revision })
+      transaction.compare(keys.log, modRevision: revision)
       return transaction
     }
 

@@ -41,12 +41,10 @@
       _ address: EtcdAddress, _ options: EtcdOptions, isCopied: Bool = false
     ) throws(StoreError) -> ShardedStore {
       let root = try EtcdStore(address, options, for: isCopied ? .reading : .serving)
-      let (logID, epoch) = (root.logID, root.epoch)
-      return try ShardedStore(root, root.log.value.map ?? ShardMap()) { shard, isLate throws(StoreError) in
-        let role = EtcdValue.Log.Role.shard(number: shard.number, fence: 0)
-        return try EtcdStore(
-          EtcdAddress(ofShard: shard.address), options, for: .shard(.init(logID: logID, epoch: epoch, role: role)),
-          namesAll: isLate)
+      let log = root.log.value
+      return try ShardedStore(root, log.map ?? ShardMap()) { shard, isLate throws(StoreError) in
+        try EtcdStore(
+          EtcdAddress(ofShard: shard.address), options, for: .shard(log.shard(shard.number)), namesAll: isLate)
       }
     }
 

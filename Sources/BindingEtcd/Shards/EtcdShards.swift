@@ -66,8 +66,10 @@
     }
 
     /// The log's map of shards.
-    package func map() throws(StoreError) -> ShardMap {
-      guard let map = try root.log().value.map else {
+    package func map() throws(StoreError) -> ShardMap { try map(of: root.log().value) }
+
+    private func map(of log: EtcdValue.Log) throws(StoreError) -> ShardMap {
+      guard let map = log.map else {
         throw StoreError("\(root.address) has a shard of a log now: name the log's root instead", .replaced)
       }
       return map
@@ -151,8 +153,7 @@
       let isKnown = try map().shard(at: address.description) != nil
       var number: UInt16 = 0
       try change { map throws(ShardMap.Refusal) in number = try map.add(address.description) }
-      let (logID, epoch) = try (root.log().value.logID, root.log().value.epoch)
-      let made = EtcdValue.Log(logID: logID, epoch: epoch, role: .shard(number: number, fence: 0))
+      let made = try root.log().value.shard(number)
       do throws(StoreError) {
         try EtcdSite(address, options, group.next(), for: .makingShard(made)).close()
       } catch {
@@ -166,19 +167,14 @@
 
     private func site(_ shard: UInt16, _ map: ShardMap) throws(StoreError) -> EtcdSite {
       guard let address = map.address(of: shard) else { return root }
-      let log = try root.log().value
-      let role = EtcdValue.Log.Role.shard(number: shard, fence: 0)
       return try EtcdSite(
-        EtcdAddress(ofShard: address), options, group.next(),
-        for: .shard(.init(logID: log.logID, epoch: log.epoch, role: role)))
+        EtcdAddress(ofShard: address), options, group.next(), for: .shard(root.log().value.shard(shard)))
     }
 
     /// Changes the map. Every hub notices within 2 s, and before it stores anything more in the root.
     private func change(_ body: (inout ShardMap) throws(ShardMap.Refusal) -> Void) throws(StoreError) {
       try root.changeLog { log throws(StoreError) in
-        guard var map = log.map else {
-          throw StoreError("\(root.address) has a shard of a log now: name the log's root instead", .replaced)
-        }
+        var map = try map(of: log)
         let before = map
         try EtcdShards.refuse { () throws(ShardMap.Refusal) in try body(&map) }
         guard map != before else { return false }
