@@ -48,7 +48,8 @@ extension SharedModel {
   public var status: ModelStatus { ReadTracking.current == .nobody ? presentStatus : statuses.value }
 
   private var presentStatus: ModelStatus {
-    let problems = observers.firstByField { problem(of: $1, $0) }
+    let described = descriptionText
+    let problems = observers.firstByField { problem(of: $1, $0, described) }
     return runtime.state.withLock { state in
       let syncState = state.session.syncState(of: id)
       return ModelStatus(
@@ -60,9 +61,9 @@ extension SharedModel {
     }
   }
 
-  private func problem(of cell: any AnyFieldCell, _ name: String) -> FieldProblem? {
+  private func problem(of cell: any AnyFieldCell, _ name: String, _ text: FieldValue?) -> FieldProblem? {
     if let problem = cell.problem { return problem }
-    guard let described = description(of: name, otherwiseThan: cell.declaration) else { return nil }
+    guard let text, let described = description(of: name, in: text, otherwiseThan: cell) else { return nil }
     return .describedOtherwise(declared: cell.description, described: described)
   }
 

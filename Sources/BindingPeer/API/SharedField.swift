@@ -204,7 +204,7 @@ extension FieldCell {
     if let since = syncState.staleSince {
       return .stale(version: syncState.version, since: PeerClock.instant(signed: since))
     }
-    if let described = model.description(of: name, otherwiseThan: declaration) {
+    if let text = model.descriptionText, let described = model.description(of: name, in: text, otherwiseThan: self) {
       return .mismatch(declared: description, described: described)
     }
     return .current(version: syncState.version)

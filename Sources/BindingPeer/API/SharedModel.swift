@@ -55,15 +55,18 @@ public final class SharedModel: Sendable {
     presentDescription?.description ?? ModelDescription()
   }
 
-  /// The description of a field, if a declaration differs from it for good.
-  func description(of field: String, otherwiseThan declaration: DescribedField?) -> FieldDescription? {
-    // The ephemeral part is described in the stored model.
-    if let stored { return stored.description(of: field, otherwiseThan: declaration) }
-    guard let declaration, let described = presentDescription, let present = described.text?.field(field),
-      present.difference(of: declaration, named: field) != nil
-    else { return nil }
-    return described.description.fields[field]
+  /// The description of a field, if its declaration in a cell differs from it for good.
+  /// - Parameter text: the model's description, as `descriptionText` gives it.
+  func description(of field: String, in text: FieldValue, otherwiseThan cell: any AnyFieldCell) -> FieldDescription? {
+    cell.describedOtherwise(in: text) { declaration in
+      let described = read(text)
+      let isOther = described.text?.field(field)?.difference(of: declaration, named: field) != nil
+      return isOther ? described.description.fields[field] : nil
+    }
   }
+
+  /// The text of the description, that of an ephemeral model in the stored one; nil: there is none.
+  var descriptionText: FieldValue? { (stored ?? self).shown(Names.description) }
 
   /// The name under which a field is stored, given that name or an alias (`@Field(was:)`).
   public func storedName(of field: String) -> String {

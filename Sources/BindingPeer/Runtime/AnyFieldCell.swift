@@ -5,9 +5,13 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var declaredName: String? { get }
   /// The name under which a renamed field is stored; nil if it was not renamed.
   var formerName: String? { get }
-  /// The declaration that the program has shared, which is compared with the model's description; nil before that.
-  var declaration: DescribedField? { get }
+  /// The program has shared this declaration, which is compared with the model's description; nil: none.
   func declare(_ declaration: DescribedField?)
+  /// The field as a model's description has it, if the declaration differs from it for good. It is compared once with
+  /// each description: statuses ask often.
+  func describedOtherwise(
+    in description: FieldValue, _ compare: (DescribedField) -> FieldDescription?
+  ) -> FieldDescription?
   var description: FieldDescription { get }
   /// The values that the declaration allows.
   var rule: FieldRule { get }

@@ -11,7 +11,7 @@ struct CellState {
   var refusedAt: UInt64 = 0
   /// Whether only a write of this program clears the problem.
   var isSticky = false
-  var declaration: DescribedField?
+  var declared = Declared()
   /// How the last value received is to be read.
   var reading = FieldReading.declared
   /// The stored form of what shows; only of a field whose type was changed.
@@ -20,6 +20,20 @@ struct CellState {
   var broadcaster: StatusBroadcaster<FieldStatus>?
   /// Created at the first tracked read: the `TrackedReads` of the value's type.
   var tracker: ReadTracker?
+
+  /// The declaration that the program has shared, and what its last comparison with a description has shown.
+  struct Declared {
+    private(set) var field: DescribedField?
+    /// The description, and the field's there if the declaration differs from it for good.
+    var compared: (description: FieldValue, otherwise: FieldDescription?)?
+    /// Counts the declarations.
+    private(set) var number = 0
+
+    mutating func declare(_ field: DescribedField?) {
+      (self.field, compared) = (field, nil)
+      number += 1
+    }
+  }
 
   /// Whether the problem is that of a write.
   var isRejected: Bool { if case .rejected? = problem { true } else { false } }

@@ -58,9 +58,19 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// Why the last value assigned or received does not show; nil if it does.
   var problem: FieldProblem? { state.withLock { $0.problem } }
 
-  var declaration: DescribedField? { state.withLock { $0.declaration } }
+  func declare(_ declaration: DescribedField?) { state.withLock { $0.declared.declare(declaration) } }
 
-  func declare(_ declaration: DescribedField?) { state.withLock { $0.declaration = declaration } }
+  func describedOtherwise(
+    in description: FieldValue, _ compare: (DescribedField) -> FieldDescription?
+  ) -> FieldDescription? {
+    let declared = state.withLock { $0.declared }
+    if let compared = declared.compared, compared.description == description { return compared.otherwise }
+    let otherwise = declared.field.flatMap(compare)
+    state.withLock { state in
+      if state.declared.number == declared.number { state.declared.compared = (description, otherwise) }
+    }
+    return otherwise
+  }
 
   /// The shown value, or in a draft the value assigned there. Reads are tracked.
   var value: Value {
