@@ -128,7 +128,7 @@ extension HubMachine {
         return WireOutcome(topic: topic, number: outcome.number, versions?.here(rest) ?? rest)
       }
       hub.send(.outcomes(Outcomes(session: session, epoch: epoch, outcomes: answers)), to: session, &output)
-    case .ended(let session, let error): endUpstream(session, error, time, &output)
+    case .ended(let session, let error): end(session, error.code, error.text, time, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(EdgeListing.Entry(model: model, version: version, fields: fields), below: prefix, &output)
     case .approve(let session, let model, let request): edge?.passOn(request, to: session, model, hub, &output)
@@ -157,8 +157,7 @@ extension HubMachine {
       hub.counters.otherUpstreams += 1
       let what = isOtherLog ? "has another log" : "has begun another epoch of its log"
       for session in hub.sessions.inOrder {
-        hub.error(.closing, "the upstream hub \(what); say hello again", session.id, session.connection, &output)
-        end(session.id, time, forgetting: false, &output)
+        end(session.id, .closing, "the upstream hub \(what); say hello again", time, &output)
       }
     }
     for index in hub.models.indices where !hub.models.isRemoved(index) {
@@ -214,19 +213,18 @@ extension HubMachine {
     for index in models.sorted() {
       edge?.models[index]?.isComplete = false
       for session in hub.models[index].members.sessions.sorted() {
-        guard let connection = hub.sessions[session]?.connection else { continue }
-        hub.error(.closing, "the upstream hub has started anew; say hello again", session, connection, &output)
-        end(session, time, forgetting: false, &output)
+        end(session, .closing, "the upstream hub has started anew; say hello again", time, &output)
       }
     }
   }
 
-  private mutating func endUpstream(
-    _ session: SessionID, _ error: ErrorMessage, _ time: HubTime, _ output: inout HubOutput
+  /// Ends a session, or one whose hello waits for the upstream hub, and tells its peer why.
+  private mutating func end(
+    _ session: SessionID, _ code: ErrorCode, _ text: String, _ time: HubTime, _ output: inout HubOutput
   ) {
     let waiting = edge?.hellos.removeValue(forKey: session)
     guard let connection = waiting?.connection ?? hub.sessions[session]?.connection else { return }
-    hub.error(error.code, error.text, session, connection, &output)
+    hub.error(code, text, session, connection, &output)
     end(session, time, forgetting: false, &output)
   }
 }
