@@ -11,11 +11,16 @@ struct DeferredEffects {
     let version: Version
     let stamp: UInt64
 
-    func carryOut() {
+    /// Tells the fields why the write does not show, before they show what is there instead.
+    func recordRejection() {
       if let reason = outcome.complaint, !unacknowledged.isRestoring, !unacknowledged.write.isWeak {
         unacknowledged.model.observers.recordRejection(
           of: unacknowledged.write.fields, reason, current: current, stamp: stamp, isSticky: outcome.isMisfit)
       }
+    }
+
+    /// Tells those who wait for the outcome, once its fields show what is there instead.
+    func settle() {
       unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }
   }

@@ -188,10 +188,11 @@ final class PeerRuntime: Sendable {
 
   private func carryOut(_ effects: DeferredEffects) {
     effects.keeper?.storeSoon()
-    for settled in effects.settled { settled.carryOut() }
+    for settled in effects.settled { settled.recordRejection() }
     for model in effects.observed { model.observers.invalidateStatuses() }
     for model in effects.shown { model.scheduleDelivery() }
     for model in effects.observed { model.scheduleDelivery() }
+    for settled in effects.settled { settled.settle() }
     for (id, unacknowledged, question) in effects.questions.merges {
       if let policy = unacknowledged.policies[question.field] {
         unacknowledged.model.answer(question, of: id, by: policy)
