@@ -102,8 +102,13 @@ struct ExpiringFieldTests {
           try await Task.sleep(for: .milliseconds(50))
         }
       }
-      #expect(await eventually { theirs.speed == 0.4 && doubled.value == 0.8 })
-      link.cut()
+      // On a busy machine the writer may be late, and the hub has set the field back before the cut: then once more.
+      repeat {
+        link.heal()
+        try #require(await eventually { theirs.speed == 0.4 && doubled.value == 0.8 })
+        link.cut()
+        try #require(await eventually { !motor.status.isLive })
+      } while theirs.shared?.record("speed")?.committed?.description != "0.4"
       #expect(await eventually { theirs.speed == 0 && doubled.value == 0 })
       #expect(await eventually { !statuses.withLock { $0 }.isEmpty })
       #expect(theirs.shared?.record("speed")?.isExpired == true && theirs.shared?.record("gear")?.isExpired == false)

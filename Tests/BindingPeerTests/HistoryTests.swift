@@ -143,7 +143,7 @@ struct HistoryTests {
     }
     transport.cut()
     transport.heal()
-    #expect(await mine.whenCurrent(timeout: .seconds(20)))
+    #expect(await mine.whenCurrent(timeout: .seconds(20)), "\(kitchen.status), \(mine.status)")
     await #expect(throws: SharedModel.HistoryError.hubTooOld) { _ = try await mine.historyPage(timeout: .seconds(20)) }
     await kitchen.close()
     await #expect(throws: SharedModel.HistoryError.stopped(.closed)) { _ = try await mine.historyPage() }

@@ -186,8 +186,9 @@ struct SharedFormsTests {
       while wide.shared?.status.unconfirmed != 0, .now < deadline { Thread.sleep(forTimeInterval: 0.001) }
     }
     level.value = "7"
-    #expect(wide.$level.status == .problem(.rejected(Self.refusal, current: try FieldValue(text: "0.5"))))
-    #expect(await eventually { level.problem == Self.refusal })
+    // The link's thread tells it just after the write has its outcome.
+    let rejected = FieldStatus.problem(.rejected(Self.refusal, current: try FieldValue(text: "0.5")))
+    #expect(await eventually { wide.$level.status == rejected && level.problem == Self.refusal })
     #expect(level.value == "7")
   }
 

@@ -28,21 +28,28 @@ struct InProcessClients {
     case .unsubscribed(let connection, let topic):
       guard clients[id(connection)]?.topics.remove(topic) != nil else { break }
       topic.withUnsafeBytes { machine.unsubscribed($0, by: id(connection), time: time, into: &output) }
-    case .closed(let connection): end(id(connection), &machine, time: time, into: &output)
+    case .closed(let connection): _ = remove(id(connection), &machine, time: time, into: &output)
     case .play: break
     case .stop: return false
     }
     return true
   }
 
-  /// Ends a connection, at the hub's or the peer's request.
+  /// Ends a connection, and tells its peer.
   mutating func end(_ number: UInt64, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
-    guard let client = clients.removeValue(forKey: number) else { return }
+    remove(number, &machine, time: time, into: &output)?.ended()
+  }
+
+  /// - Returns: the connection; nil: it has ended before.
+  private mutating func remove(
+    _ number: UInt64, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
+  ) -> InProcessConnection? {
+    guard let client = clients.removeValue(forKey: number) else { return nil }
     for topic in client.topics {
       topic.withUnsafeBytes { machine.unsubscribed($0, by: number, time: time, into: &output) }
     }
     machine.closed(number, time: time, into: &output)
-    client.connection.ended()
+    return client.connection
   }
 
   func send(_ frame: UnsafeRawBufferPointer, to number: UInt64) {

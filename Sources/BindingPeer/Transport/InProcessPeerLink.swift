@@ -6,6 +6,9 @@ import Dispatch
 final class InProcessPeerLink: PeerLink {
   private struct State: Sendable {
     var connection: (any HubConnection)?
+    /// Counts the connections that the session asked for. What an earlier one still brings, its end above all, must
+    /// not be taken for the present one's.
+    var opening = 0
     /// Frames that arrived since the last turn handled some; the first of them schedules the next turn.
     var arrived: [[UInt8]] = []
     /// When the next scheduled turn is due; `.max`: none is.
@@ -76,8 +79,12 @@ final class InProcessPeerLink: PeerLink {
   private func carryOut(_ action: LinkAction, _ runtime: PeerRuntime) {
     switch action {
     case .open(let pause):
-      state.withLock { $0.connection.take() }?.close()
-      queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause))) { [self] in connect() }
+      let (former, opening) = state.withLock { state in
+        state.opening += 1
+        return (state.connection.take(), state.opening)
+      }
+      former?.close()
+      queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause))) { [self] in connect(opening) }
     case .send(let frame): state.withLock { $0.connection }?.send(frame)
     case .listen(let sessionTopic, _):
       let connection = state.withLock { $0.connection }
@@ -97,16 +104,17 @@ final class InProcessPeerLink: PeerLink {
     }
   }
 
-  private func connect() {
-    guard !state.withLock({ $0.isEnded }) else { return }
+  private func connect(_ opening: Int) {
+    guard state.withLock({ !$0.isEnded && $0.opening == opening }) else { return }
     let connection = transport.connect(
-      deliver: { [weak self] frame in self?.arrived(frame) }, ended: { [weak self] in self?.ended() })
+      deliver: { [weak self] frame in self?.arrived(frame, opening) }, ended: { [weak self] in self?.ended(opening) })
     state.withLock { $0.connection = connection }
     turn { state, now in state.session.opened(now: now, into: &state.effects) }
   }
 
-  private func arrived(_ frame: [UInt8]) {
+  private func arrived(_ frame: [UInt8], _ opening: Int) {
     let isFirst = state.withLock { state in
+      guard state.opening == opening else { return false }
       state.arrived.append(frame)
       return state.arrived.count == 1
     }
@@ -124,10 +132,13 @@ final class InProcessPeerLink: PeerLink {
     }
   }
 
-  private func ended() {
+  private func ended(_ opening: Int) {
     queue.async { [self] in
-      _ = state.withLock { $0.connection.take() }
-      turn { state, now in state.session.lost(now: now, into: &state.effects) }
+      let isPresent = state.withLock { state in
+        if state.opening == opening { state.connection = nil }
+        return state.opening == opening
+      }
+      if isPresent { turn { state, now in state.session.lost(now: now, into: &state.effects) } }
     }
   }
 }

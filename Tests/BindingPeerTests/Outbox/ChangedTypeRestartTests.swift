@@ -88,7 +88,8 @@ struct ChangedTypeRestartTests {
     } else {
       #expect(try await write.committed > 0)
       #expect(await eventually { newer.map { $0.level == 0.5 } ?? (older?.brightness == 50) })
-      #expect(await eventually { (try? other.model("lamp"))?["brightness"]?.description == "50" })
+      let model = try other.model("lamp")
+      #expect(await eventually { model["brightness"]?.description == "50" })
     }
     #expect(peer.unconfirmed == 0)
   }
