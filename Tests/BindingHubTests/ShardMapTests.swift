@@ -85,4 +85,21 @@ struct ShardMapTests {
     #expect(try map.add("etcd://a/x") == 1)
     #expect(try map.add("etcd://c/x") == 3)
   }
+
+  @Test("a root that does not answer is asked for its map once, however long that takes")
+  func lookedOnce() {
+    let map = ShardMap(version: 1, shards: [.init(number: 1, address: "second")], entries: [.init("eu/", in: 1)])
+    // What the shard tells is not believed before the root has answered.
+    var router = ShardRouter(map, open: [ShardMap.root, 1])
+    func asked(_ times: Int) -> [UInt64] {
+      var output = ShardRouter.Output()
+      for _ in 0..<times { router.look(into: &output) }
+      return output.calls.compactMap { if case (ShardMap.root, .sync(let number)) = $0 { number } else { nil } }
+    }
+    let first = asked(1_000)
+    #expect(first.count == 1)
+    var output = ShardRouter.Output()
+    router.receive(.synced(first[0]), from: ShardMap.root, into: &output)
+    #expect(router.isWaiting && asked(1_000).count == 1)
+  }
 }

@@ -11,9 +11,12 @@ extension ShardRouter {
     pass(.sync(own), to: ShardMap.root, &output)
   }
 
-  /// Asks the root for its map, which it shows if it has changed.
+  /// Asks the root for its map, which it shows if it has changed. Where the root does not answer for long, one question
+  /// is enough.
   package mutating func look(into output: inout Output) {
-    if isWaiting { pass(.sync(syncs.next()), to: ShardMap.root, &output) }
+    guard isWaiting, lookedAt <= parts[ShardMap.root]?.synced ?? 0 else { return }
+    lookedAt = syncs.next()
+    pass(.sync(lookedAt), to: ShardMap.root, &output)
   }
 
   /// The root has answered a sync, and shown its map before that if it had changed.

@@ -51,6 +51,8 @@ package struct ShardRouter: Sendable {
   var syncs = ShardSyncs()
   var told = Told()
   var position: SharedRevision = 0
+  /// The last sync by which the root was asked for its map.
+  var lookedAt: UInt64 = 0
 
   /// What the hub was told of all shards together.
   struct Told: Sendable {
