@@ -32,7 +32,8 @@ enum HubEvent {
   case subscription([UInt8], isOn: Bool, peer: Int, generation: Int)
   case appended([Batch], run: Int)
   case reload(String, run: Int)
-  case history(HistoryQuery, run: Int)
+  // Queries are large and rare.
+  indirect case history(HistoryQuery, run: Int)
   case tick(run: Int)
   case resume(run: Int)
   /// In a cell: its handle of the log does what is due, and reaches the log again.

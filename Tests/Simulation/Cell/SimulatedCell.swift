@@ -88,8 +88,10 @@ final class SimulatedCell: SimulationPart {
     return (handle, inbox)
   }
 
-  /// The process behind a handle is gone.
-  func abandon(_ handle: SimulatedHandle, of hub: SimulatedHub) { orphans.append((handle, hub)) }
+  /// The process behind a handle is gone. From one that was cut off nothing arrives any more.
+  func abandon(_ handle: SimulatedHandle, of hub: SimulatedHub) {
+    if !handle.isCut { orphans.append((handle, hub)) }
+  }
 
   // MARK: Time
 
@@ -105,7 +107,7 @@ final class SimulatedCell: SimulationPart {
   }
 
   private func observe(_ hub: SimulatedHub) throws(Violation) {
-    for (index, log) in shards.logs.enumerated() {
+    for (index, log) in shards.logs.enumerated() where log.revision > observed[index] {
       while let page = log.records(after: observed[index], limit: 1_000), page.position > observed[index] {
         observed[index] = page.position
         for record in page.records { try enter(record.batch, by: hub) }

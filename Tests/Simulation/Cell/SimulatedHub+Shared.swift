@@ -3,8 +3,8 @@ import BindingProtocol
 
 /// A hub's way to a log that it shares with others.
 struct WayToLog {
-  /// The hubs with which it shares the log; nil: it has the log alone.
-  weak var cell: SimulatedCell?
+  /// The hubs with which it shares the log, which hold this one; nil: it has the log alone.
+  unowned var cell: SimulatedCell?
   /// What the present process has of the log, and what has come from there.
   var handle: SimulatedHandle?
   var arrived: SimulatedCell.Inbox?

@@ -20,6 +20,11 @@ final class SimulatedLinks: SimulationPart {
     var arriving: [(at: UInt64, frame: [UInt8])] = []
     var lastArrivalAt: UInt64 = 0
     var lastDepartureAt: UInt64 = 0
+
+    /// It is `mutating` so that the uplink is not copied where nothing is due.
+    mutating func tickIfDue(_ now: UInt64) {
+      if uplink.nextDeadline <= now { uplink.tick(now: now) }
+    }
   }
   let context: SimulationContext
   private unowned let hub: SimulatedHub
@@ -97,7 +102,7 @@ final class SimulatedLinks: SimulationPart {
       for request in hub.read({ $0.takeRequests(ofSibling: number) }) ?? [] {
         links[index].uplink.handle(request, now: now)
       }
-      if links[index].uplink.nextDeadline <= now { links[index].uplink.tick(now: now) }
+      links[index].tickIfDue(now)
       links[index].uplink.finishDrain(now: now)
       for action in links[index].uplink.takeActions() { carryOut(action, index) }
       for event in links[index].uplink.takeEvents() {

@@ -90,7 +90,7 @@ final class SimulatedHandle: SharedStore, @unchecked Sendable {
   @exclusivity(unchecked) private var parts: [SharedMemoryStore?]
   /// What each of them is told when it is opened.
   @exclusivity(unchecked) private var isLost: @Sendable (SharedRecord) -> Bool = { _ in false }
-  @exclusivity(unchecked) private var isCut = false
+  @exclusivity(unchecked) private(set) var isCut = false
   @exclusivity(unchecked) private var router: ShardRouter
   @exclusivity(unchecked) private var deliver: (@Sendable (SharedEvent) -> Void)?
   @exclusivity(unchecked) private var steps = 0

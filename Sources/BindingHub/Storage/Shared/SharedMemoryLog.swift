@@ -34,7 +34,17 @@ package final class SharedMemoryLog: Sendable {
 
   // MARK: What hubs do, each at one moment
 
-  var identity: (logID: LogID, epoch: Epoch) { state.withLock { ($0.logID, $0.epoch) } }
+  /// What a handle looks at in each step.
+  struct Glance {
+    let logID: LogID
+    let epoch: Epoch
+    let revision: SharedRevision
+    let room: SharedRoom
+  }
+
+  var glance: Glance {
+    state.withLock { Glance(logID: $0.logID, epoch: $0.epoch, revision: $0.revision, room: $0.room) }
+  }
 
   /// The revision now.
   package var revision: SharedRevision { state.withLock { $0.revision } }

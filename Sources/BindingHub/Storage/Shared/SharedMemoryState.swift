@@ -52,6 +52,8 @@ struct SharedMemoryState: Sendable {
     private var entries: [Due] = []
     var isEmpty: Bool { entries.allSatisfy { if case .giveUp = $0.work { true } else { false } } }
 
+    fileprivate func isDue(at step: Int) -> Bool { entries.first.map { $0.step <= step } ?? false }
+
     fileprivate mutating func insert(_ due: Due) {
       entries.insert(due, at: entries.firstIndex { $0.step > due.step } ?? entries.endIndex)
     }
@@ -91,6 +93,19 @@ struct SharedMemoryState: Sendable {
       schedule(.send(append, fault), after: 1)
     }
     schedule(.giveUp(append), after: SharedMemoryStore.patience)
+  }
+
+  /// Spends a step in which nothing is due and nothing is new, as most are.
+  /// - Parameter log: how the log is now.
+  /// - Returns: whether this is such a step.
+  mutating func rest(_ log: SharedMemoryLog.Glance) -> Bool {
+    guard events.isEmpty, !work.isDue(at: now + 1) else { return false }
+    if !isCut {
+      guard (now + 1) % SharedMemoryStore.checkInterval != 0, log.room == room else { return false }
+      guard isTailHeld || position == log.revision else { return false }
+    }
+    now += 1
+    return true
   }
 
   mutating func step(_ log: SharedMemoryLog, _ faults: SharedMemoryStore.Faults) {

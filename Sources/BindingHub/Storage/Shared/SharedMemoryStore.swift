@@ -46,10 +46,11 @@ package final class SharedMemoryStore: SharedStore {
   /// A handle of a log, without faults by default.
   /// - Parameter namesAll: whether it names all models that are there, as if it had missed their records.
   package init(_ log: SharedMemoryLog, namesAll: Bool = false, faults: @escaping Faults = { _ in .none }) {
-    (logID, epoch) = log.identity
+    let now = log.glance
+    (logID, epoch) = (now.logID, now.epoch)
     self.log = log
     self.faults = faults
-    let position = log.revision
+    let position = now.revision
     state = HubLock(SharedMemoryState(position, checked: namesAll ? 0 : position, fence: log.shards.fence))
   }
 
@@ -159,13 +160,15 @@ package final class SharedMemoryStore: SharedStore {
   /// Does what is due, and delivers the events of it.
   /// - Returns: whether anything was delivered.
   @discardableResult package func step() -> Bool {
+    let present = log.glance
     let (events, deliver) = state.withLock { state in
       guard state.hasBegun else { return ([], nil) as ([SharedEvent], (@Sendable (SharedEvent) -> Void)?) }
-      if log.identity != (logID, epoch) {
+      if (present.logID, present.epoch) != (logID, epoch) {
         defer { state = SharedMemoryState(closedAt: state.position) }
         let text = "another epoch of the log has begun; start the hub again, which loads the log as it is now"
         return ([.failed(StoreError(text, .replaced))], state.deliver)
       }
+      if state.rest(present) { return ([], nil) }
       state.step(log, faults)
       defer { state.events.removeAll() }
       return (state.events, state.deliver)
