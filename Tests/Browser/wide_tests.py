@@ -88,6 +88,7 @@ def test_ten_thousand_fields_are_all_reachable_with_few_rows(stand: Stand) -> No
     tab.until("the field with that value", "() => document.querySelectorAll('#rows > tr').length === 1")
     tab.page.get_by_label("Edit").first.click()
     box = tab.page.get_by_role("spinbutton", name="f08765")
+    tab.until("its value in the control", "() => document.querySelector('#rows input')?.value === '8765'")
     box.fill("5")
     box.press("Enter")
     box.press("Tab")
