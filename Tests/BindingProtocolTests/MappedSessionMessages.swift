@@ -69,7 +69,7 @@ extension Limits {
         maxValueBytes, maxProposalBytes, maxProposalFields, maxModelFields, maxModelIdBytes, maxFieldNameBytes,
         maxModels,
         maxSessions, maxUnacknowledged, chunkBytes, maxPublishedBytes, maxFrameBytes, maxHops, maxTopics,
-        routedQueueBytes,
+        routedQueueBytes, identityMilliseconds, maxDescriptionBytes, maxElementIDBytes,
       ].enumerated().map { LimitEntry(code: UInt8($0.offset + 1), limit: UInt64($0.element)) }
     }
     set {
@@ -91,6 +91,9 @@ extension Limits {
         case 13: maxHops = limit
         case 14: maxTopics = limit
         case 15: routedQueueBytes = limit
+        case 16: identityMilliseconds = limit
+        case 17: maxDescriptionBytes = limit
+        case 18: maxElementIDBytes = limit
         default: break
         }
       }

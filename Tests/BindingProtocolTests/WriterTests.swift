@@ -268,7 +268,8 @@ struct WriterTests {
     limits.maxModels = Int.max
     #expect(try read([(13, 3), (7, UInt64.max)]) == limits)
     let defaults: [UInt64] = [
-      65_536, 262_144, 1_000, 100_000, 200, 64, 100_000, 1_000, 256, 262_144, 8_192, 1_048_576, 8, 1_000, 4_194_304,
+      65_536, 262_144, 1_000, 100_000, 200, 64, 100_000, 1_000, 256, 262_144, 8_192, 1_048_576, 8, 1_000, 4_194_304, 0,
+      196_608, 40,
     ]
     #expect(Limits().list.map { $0.limit } == defaults)
     #expect(Limits().maxModelIdBytes == Names.maxModelBytes)
