@@ -114,13 +114,15 @@ struct CellBench {
   /// What a hub wants to pass on is lost.
   mutating func loseRequests(of hub: Int) { _ = takeRequests(of: hub) }
 
-  mutating func takeRequests(of hub: Int) -> [UplinkRequest] { members[hub].machine.takeRequests(ofSibling: 0) }
+  mutating func takeRequests(of hub: Int, over link: Int = 0) -> [UplinkRequest] {
+    members[hub].machine.takeRequests(ofSibling: link)
+  }
 
   /// Delivers what a hub passes on; what the other one sends then.
   @discardableResult
-  mutating func forward(from: Int, to: Int, as sibling: Speaker) -> Received {
+  mutating func forward(from: Int, over link: Int = 0, to: Int, as sibling: Speaker) -> Received {
     var received = Received(HubOutput())
-    for request in takeRequests(of: from) {
+    for request in takeRequests(of: from, over: link) {
       guard case .forward(let forwarded) = request else { continue }
       var writer = WireWriter()
       PeerHeader(kind: .forward, session: sibling.session, start: members[to].machine.start).write(to: &writer)

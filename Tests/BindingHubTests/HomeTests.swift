@@ -16,14 +16,16 @@ struct HomeTests {
     cell.greet(0, HomeTests.hub)
   }
 
-  /// Numbers of starts of which the first has the greater weight.
-  private static func starts() throws -> [StartNumber] {
+  /// Numbers of starts, each of a greater weight than the next one.
+  private static func starts(_ count: Int = 2) throws -> [StartNumber] {
+    var starts = [HubBench.start]
     var parts = SiblingParts(count: 1)
-    for other in StartNumber(1)...1_000 {
-      _ = parts.reached(0, isStranger: false, homeStart: HubBench.start)
-      if parts.home(of: "lamp", start: other) == 0 { return [HubBench.start, other] }
+    for other in StartNumber(1)...1_000 where starts.count < count {
+      _ = parts.reached(0, isStranger: false, homeStart: starts[starts.count - 1])
+      if parts.home(of: "lamp", start: other) == 0 { starts.append(other) }
     }
-    throw CancellationError()
+    try #require(starts.count == count)
+    return starts
   }
 
   /// Both write at once. The first hub is first.
@@ -68,9 +70,58 @@ struct HomeTests {
     // For a while it decides by itself.
     _ = race(2)
     #expect(cell.counters(1).passedOn == 1 && cell.lastStored(1, .ben) == 2)
-    cell.now += ModelHome.aloneMilliseconds
+    cell.now += ModelHome.leastAloneMilliseconds
     _ = race(3)
     #expect(cell.counters(1).passedOn == 2 && cell.counters(1).homesChosen == 2)
+  }
+
+  @Test("a home that stays silent is asked ever less often, and as often as before once it has decided something")
+  mutating func silentAgain() {
+    /// Lets the home be silent, and then this hub be alone for just less than so long, and for so long.
+    func alone(_ milliseconds: UInt64, from number: ProposalNumber) {
+      cell.now += ModelHome.answerMilliseconds
+      cell.tick(1)
+      cell.step()
+      let passedOn = cell.counters(1).passedOn
+      cell.now += milliseconds - 1
+      _ = race(number)
+      #expect(cell.counters(1).passedOn == passedOn, "after \(milliseconds - 1) ms")
+      cell.now += 1
+      _ = race(number + 1)
+      #expect(cell.counters(1).passedOn == passedOn + 1, "after \(milliseconds) ms")
+    }
+    _ = race()
+    for (index, milliseconds) in [500, 1_000, 2_000, 4_000, 8_000, 8_000].enumerated() {
+      alone(UInt64(milliseconds), from: ProposalNumber(2 + 2 * index))
+    }
+    cell.forward(from: 1, to: 0, as: HomeTests.hub)
+    #expect(cell.step()[1].outcomes(.ben)[13] != nil)
+    _ = race(14)
+    alone(500, from: 15)
+  }
+
+  @Test("a home that was chosen before all hubs were reached is left for the one that all of them choose")
+  mutating func laterHome() throws {
+    let starts = try HomeTests.starts(3)
+    cell = CellBench(starts: [starts[0], starts[2], starts[1]]) { $0.lossesBeforeHome = 1 }
+    cell.cut(from: 1)
+    for hub in 0..<3 { cell.live(hub, [.ann, .ben, .cat][hub]) }
+    for hub in [0, 2] { cell.greet(hub, HomeTests.hub) }
+    _ = race()
+    cell.reach(from: 1, start: starts[0], capabilities: [Capability.forward, Capability.owners])
+    #expect(cell.takeRequests(of: 1).isEmpty)
+    // What was passed on to the second hub has an outcome first, so that a writer's proposals stay in order.
+    cell.send(1, .ben, .propose([.of(2, [.set("b", "2")])]))
+    #expect(cell.step()[1].outcomes(.ben).isEmpty && cell.counters(1).passedOn == 1)
+    cell.forward(from: 1, over: 1, to: 2, as: HomeTests.hub)
+    #expect(cell.step()[1].outcomes(.ben) == [1: .committed(2), 2: .committed(3)])
+    cell.send(0, .ann, .propose([.of(2, [.set("a", "2")])]))
+    cell.send(1, .ben, .propose([.of(3, [.set("b", "3")])]))
+    cell.step()
+    #expect(cell.counters(1).passedOn == 2 && cell.takeRequests(of: 1, over: 1).isEmpty)
+    cell.forward(from: 1, to: 0, as: HomeTests.hub)
+    #expect(cell.step()[1].outcomes(.ben)[3] == .committed(5))
+    #expect(cell.counters(1).takenBack == 0)
   }
 
   @Test("what was passed on over a link that is lost is decided here, without a wait")

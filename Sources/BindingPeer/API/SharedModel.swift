@@ -59,7 +59,7 @@ public final class SharedModel: Sendable {
   /// - Parameter text: the model's description, as `descriptionText` gives it.
   func description(of field: String, in text: FieldValue, otherwiseThan cell: any AnyFieldCell) -> FieldDescription? {
     cell.describedOtherwise(in: text) { declaration in
-      let described = read(text)
+      let described = (stored ?? self).read(text)
       let isOther = described.text?.field(field)?.difference(of: declaration, named: field) != nil
       return isOther ? described.description.fields[field] : nil
     }

@@ -16,7 +16,7 @@ extension HubMachine {
       let link = siblings.home(of: model.id, start: hub.start)
     else { return }
     hub.counters.homesChosen += 1
-    model.batch.shared.home.move(to: link, at: time.monotonic)
+    model.batch.shared.home.move(to: link, among: siblings.generation, at: time.monotonic)
   }
 
   /// Goes on in a model whose home is elsewhere: answers what is decided, and passes on what waits.
@@ -32,10 +32,23 @@ extension HubMachine {
     // A hub to which others pass something on decides it, also where they disagree about the home.
     let isSilent = model.batch.shared.home.answerBy <= now
     if isSilent || !siblings.takesForwards(link) || model.batch.waiting.contains(where: \.isForwarded) {
-      return takeBack(index, alone: ModelHome.aloneMilliseconds, time, &output)
+      return takeBack(model.batch.shared.home.fail(at: now), index, time, &output)
     }
+    chooseAgain(model, at: now)
     guard model.batch.shared.home.isOver(at: now) else { return passWaiting(index, to: link, time, &output) }
-    if model.batch.shared.home.passed.isEmpty { takeBack(index, time, &output) }
+    if model.batch.shared.home.passed.isEmpty {
+      takeBack(model.batch.shared.home.end(at: now), index, time, &output)
+    }
+  }
+
+  /// Leaves a home that was chosen before this hub had reached all of its siblings, as when they have just started.
+  private func chooseAgain(_ model: ModelLog, at now: UInt64) {
+    guard model.batch.shared.home.generation != siblings.generation, !model.batch.shared.home.isOwners else { return }
+    if siblings.home(of: model.id, start: hub.start) == model.batch.shared.home.link {
+      model.batch.shared.home.stays(among: siblings.generation)
+    } else {
+      model.batch.shared.home.isElsewhere(at: now)
+    }
   }
 
   /// Whether something of a model is to be decided elsewhere, or to be said in the log about its owner.
@@ -61,10 +74,9 @@ extension HubMachine {
 
   /// Decides here what the home was to decide.
   private mutating func takeBack(
-    _ index: Int, alone: UInt64 = 0, _ time: HubTime, _ output: inout HubOutput
+    _ proposals: [WaitingProposal], _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) {
     let model = hub.models[index]
-    let proposals = model.batch.shared.home.end(at: time.monotonic, alone: alone)
     hub.counters.takenBack += UInt64(proposals.count)
     model.batch.waiting.insert(contentsOf: proposals, at: 0)
     goOn(index, time, &output)
@@ -73,7 +85,7 @@ extension HubMachine {
   /// Takes back what was passed on over a link that is lost.
   mutating func endHomes(over link: Int, _ time: HubTime, _ output: inout HubOutput) {
     for index in hub.models.touched where hub.models[index].batch.shared.home.link == link {
-      takeBack(index, time, &output)
+      takeBack(hub.models[index].batch.shared.home.end(at: time.monotonic), index, time, &output)
     }
   }
 

@@ -27,16 +27,23 @@ struct ModelHome {
   private(set) var answerBy = UInt64.max
   /// From then on no more is passed on, to see whether it is still needed.
   private var endsAt: UInt64 = 0
-  /// Until then this hub decides, because the home was silent.
+  /// Until then this hub decides, because the home has failed.
   private var aloneUntil: UInt64 = 0
+  /// For how long it decides if the home fails next.
+  private var aloneMilliseconds = ModelHome.leastAloneMilliseconds
+  /// Among which siblings the home was chosen, by `SiblingParts.generation`.
+  private(set) var generation = 0
   private var answerMilliseconds = ModelHome.answerMilliseconds
   private var losses = 0
   private var firstLossAt: UInt64 = 0
 
   /// The home has so long to decide something of what it was passed.
   static let answerMilliseconds: UInt64 = 300
-  /// So long a silent home is passed nothing.
-  static let aloneMilliseconds: UInt64 = 5_000
+  /// So long a home that has failed is passed nothing: it was silent, or it is not what another hub takes for the
+  /// home. Each further time without a decision of it is twice as long. While hubs decide by themselves most of what
+  /// they append is decided again, so the first time is short: what was slow for a moment is well after it.
+  static let leastAloneMilliseconds: UInt64 = 500
+  static let mostAloneMilliseconds: UInt64 = 8_000
   /// So long proposals are passed on.
   static let termMilliseconds: UInt64 = 10_000
   /// Batches that lose within this time are counted together.
@@ -52,17 +59,24 @@ struct ModelHome {
   }
 
   /// The home decides from now on.
-  mutating func move(to link: Int, at now: UInt64) {
-    (self.link, losses) = (link, 0)
+  /// - Parameter generation: among which siblings it was chosen.
+  mutating func move(to link: Int, among generation: Int, at now: UInt64) {
+    (self.link, losses, self.generation) = (link, 0, generation)
     endsAt = now + ModelHome.termMilliseconds
   }
 
   /// The hub of the model's owner decides from now on.
   /// - Parameter milliseconds: how long the owner may take for an answer.
   mutating func move(to link: Int, ofOwner milliseconds: UInt64, at now: UInt64) {
-    move(to: link, at: now)
+    move(to: link, among: 0, at: now)
     (isOwners, answerMilliseconds) = (true, milliseconds + ModelHome.answerMilliseconds)
   }
+
+  /// The home is the same among these siblings.
+  mutating func stays(among generation: Int) { self.generation = generation }
+
+  /// Another hub is the home now: nothing more is passed on to this one.
+  mutating func isElsewhere(at now: UInt64) { endsAt = min(endsAt, now) }
 
   /// Whether nothing more is passed on.
   func isOver(at now: UInt64) -> Bool { now >= endsAt }
@@ -82,21 +96,28 @@ struct ModelHome {
       decided.append(proposal)
       return true
     }
-    if passed.isEmpty {
-      answerBy = .max
-    } else if !decided.isEmpty {
-      answerBy = now + answerMilliseconds
-    }
+    guard !decided.isEmpty else { return [] }
+    answerBy = passed.isEmpty ? .max : now + answerMilliseconds
+    aloneMilliseconds = ModelHome.leastAloneMilliseconds
     return decided
   }
 
   /// This hub decides again.
-  /// - Parameter alone: for how long at least, milliseconds.
   /// - Returns: what was passed on and has no outcome.
-  mutating func end(at now: UInt64, alone: UInt64 = 0) -> [WaitingProposal] {
+  mutating func end(at now: UInt64) -> [WaitingProposal] {
     defer { passed.removeAll() }
-    (link, answerBy, aloneUntil) = (nil, .max, now + alone)
+    (link, answerBy, aloneUntil) = (nil, .max, now)
     (isOwners, answerMilliseconds) = (false, ModelHome.answerMilliseconds)
     return passed.map(\.proposal)
+  }
+
+  /// This hub decides again, for a while at least, because the home has failed.
+  /// - Returns: what was passed on and has no outcome.
+  mutating func fail(at now: UInt64) -> [WaitingProposal] {
+    defer {
+      aloneUntil = now + aloneMilliseconds
+      aloneMilliseconds = min(aloneMilliseconds * 2, ModelHome.mostAloneMilliseconds)
+    }
+    return end(at: now)
   }
 }
