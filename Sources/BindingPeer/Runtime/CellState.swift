@@ -46,3 +46,12 @@ struct CellState {
     return true
   }
 }
+
+extension Optional {
+  /// The value; `fresh`, from now on, if there was none.
+  mutating func filled(with fresh: Wrapped) -> Wrapped {
+    let filled = self ?? fresh
+    self = filled
+    return filled
+  }
+}

@@ -30,25 +30,45 @@ struct DeferredEffects {
     var approvals: [(ApprovalRequest, of: SharedModel?)] = []
     var past: [PastSearch] = []
   }
+  /// What a write or a commit does not cause. Making and releasing all of it each time costs more than a write.
+  struct Others {
+    var questions = Questions()
+    var notices: [Notice] = []
+    var announced: [(PrefixListener, PrefixListener.Event)] = []
+    var released: [Waiters.Waiter] = []
+    var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
+    var pages: [(Wait<HistoryEnd?>, HistoryEnd)] = []
+    /// What the session requested, if somebody besides its own runtime follows it.
+    var requested = PeerEffects()
+  }
   var settled: [Settled] = []
   var shown: [SharedModel] = []
-  var questions = Questions()
-  var notices: [Notice] = []
-  var announced: [(PrefixListener, PrefixListener.Event)] = []
-  var released: [Waiters.Waiter] = []
-  var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
-  var pages: [(Wait<HistoryEnd?>, HistoryEnd)] = []
   /// Models whose observed status may have changed, and whether the peer's may have.
   var observed: [SharedModel] = []
   var concernsPeer = false
-  /// What the session requested, if somebody besides its own runtime follows it.
-  var requested = PeerEffects()
+  /// nil: nothing of it.
+  private(set) var others: Others?
   /// The keep file may lack something.
   var keeper: ReplicaKeeper?
   /// There are actions for the link.
   var concernsLink = false
   /// The link has to be woken for them.
   var wakesLink = false
+
+  mutating func add(_ change: (inout Others) -> Void) { change(&others[default: Others()]) }
+}
+
+extension Optional {
+  /// The value, which is made when it is first changed.
+  fileprivate subscript(default value: @autoclosure () -> Wrapped) -> Wrapped {
+    get { self ?? value() }
+    _modify {
+      var changed = self ?? value()
+      self = nil
+      defer { self = changed }
+      yield &changed
+    }
+  }
 }
 
 extension PeerRuntime.State {
@@ -71,7 +91,7 @@ extension PeerRuntime.State {
     requested.events.drain { sort($0, &deferred) }
     requested.removeAll()
     swap(&requested, &effects)
-    deferred.released = takeReleasedWaiters()
+    if !waiters.isEmpty { deferred.add { $0.released = takeReleasedWaiters() } }
   }
 
   private mutating func stage(_ update: ModelUpdate, _ deferred: inout DeferredEffects) {
@@ -97,28 +117,36 @@ extension PeerRuntime.State {
   private mutating func ask(_ question: PeerQuestion, _ deferred: inout DeferredEffects) {
     switch question {
     case .merge(let id, _, let question):
-      if let unacknowledged = writes[id] { deferred.questions.merges.append((id, unacknowledged, question)) }
-    case .approve(let id, let request): deferred.questions.approvals.append((request, of: models[id]?.model))
+      if let unacknowledged = writes[id] {
+        deferred.add { $0.questions.merges.append((id, unacknowledged, question)) }
+      }
+    case .approve(let id, let request):
+      let model = models[id]?.model
+      deferred.add { $0.questions.approvals.append((request, of: model)) }
     case .past(let id, let question):
-      if let model = models[id]?.model { deferred.questions.past.append(PastSearch(question: question, model: model)) }
+      if let model = models[id]?.model {
+        deferred.add { $0.questions.past.append(PastSearch(question: question, model: model)) }
+      }
     }
   }
 
   private mutating func sort(_ event: SessionEvent, _ deferred: inout DeferredEffects) {
     switch event {
     case .phase: break
-    case .notice(let notice): deferred.notices.append(notice)
+    case .notice(let notice): deferred.add { $0.notices.append(notice) }
     case .announced(let prefix, let model, let version, let fields):
       let event = PrefixListener.Event.model(id: model, version: version, fields: fields)
-      for listener in listeners[prefix] { deferred.announced.append((listener, event)) }
+      for listener in listeners[prefix] { deferred.add { $0.announced.append((listener, event)) } }
     case .listed(let prefix):
-      for listener in listeners[prefix] { deferred.announced.append((listener, .listed)) }
+      for listener in listeners[prefix] { deferred.add { $0.announced.append((listener, .listed)) } }
     case .awaited(let id, let end):
-      if let wait = barriers.removeValue(forKey: id) { deferred.ended.append((wait, end)) }
+      if let wait = barriers.removeValue(forKey: id) { deferred.add { $0.ended.append((wait, end)) } }
     case .past(let id, let end):
-      if let wait = pages.removeValue(forKey: id) { deferred.pages.append((wait, end)) }
+      if let wait = pages.removeValue(forKey: id) { deferred.add { $0.pages.append((wait, end)) } }
     case .pong(let token):
-      for listener in listeners[PrefixListener.pongs] { deferred.announced.append((listener, .pong(token))) }
+      for listener in listeners[PrefixListener.pongs] {
+        deferred.add { $0.announced.append((listener, .pong(token))) }
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import BindingModel
 import BindingProtocol
 
 /// The one place of a field's value in this process: the shown value, the declaration, and the observers.
+/// What is called for each change is compiled for the usual types: else it looks up metadata at every step.
 final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declared: Value
   let declaredName: String?
@@ -92,6 +93,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   ///   - refused: called on the model's lane with the reason if the write is not applied in the end.
   /// - Returns: why the value is refused here; nil if it is not. The hub may have refused it by then: that is the
   ///   field's problem, and `refused` is called.
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Double)
+  @_specialize(where Value == String)
   @discardableResult
   func assign(
     _ value: Value, over base: ListBase<Value>? = nil, renews: Bool = true,
@@ -162,11 +167,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     let fresh = StatusBroadcaster<FieldStatus>(
       present: { [weak self] in self?.status ?? .local },
       begin: { [weak self] in self?.sharedModel?.observers.register($0) })
-    return state.withLock { state in
-      let broadcaster = state.broadcaster ?? fresh
-      state.broadcaster = broadcaster
-      return broadcaster
-    }
+    return state.withLock { $0.broadcaster.filled(with: fresh) }
   }
 
   func attach(to model: SharedModel, as name: String) -> Bool {
@@ -182,6 +183,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     return isFirst
   }
 
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Double)
+  @_specialize(where Value == String)
   func accept(_ update: FieldUpdate) {
     if let list { return accept(update, in: list) }
     let reading = reading(of: update.form)
@@ -280,12 +285,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private var trackedReads: TrackedReads<Value> {
     if let present = state.withLock({ $0.tracker }) as? TrackedReads<Value> { return present }
     let fresh = TrackedReads<Value>()
-    let tracker = state.withLock { state in
-      let tracker = state.tracker ?? fresh
-      state.tracker = tracker
-      return tracker
-    }
-    return tracker as? TrackedReads<Value> ?? fresh
+    return state.withLock { $0.tracker.filled(with: fresh) } as? TrackedReads<Value> ?? fresh
   }
 
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64, isSticky: Bool) {

@@ -99,7 +99,7 @@ final class PeerRuntime: Sendable {
       }
       state.writeJournal()
       if state.session.isKeepingDue { deferred.keeper = state.keeper }
-      if onEffects != nil { deferred.requested = state.effects }
+      if onEffects != nil { deferred.add { $0.requested = state.effects } }
       state.sort(into: &deferred)
       if deferred.concernsLink, !isLink { deferred.wakesLink = state.link.call() }
       if case .link(let mailbox?) = speaker { state.link.move(into: mailbox) }
@@ -193,21 +193,27 @@ final class PeerRuntime: Sendable {
     for model in effects.shown { model.scheduleDelivery() }
     for model in effects.observed { model.scheduleDelivery() }
     for settled in effects.settled { settled.settle() }
-    for (id, unacknowledged, question) in effects.questions.merges {
+    if let others = effects.others { begin(others) }
+    if effects.concernsPeer { reportStatus() }
+    if let others = effects.others {
+      for waiter in others.released { waiter.resume() }
+      for (wait, end) in others.ended { wait.end(end) }
+      for (wait, end) in others.pages { wait.end(end) }
+    }
+  }
+
+  private func begin(_ others: DeferredEffects.Others) {
+    for (id, unacknowledged, question) in others.questions.merges {
       if let policy = unacknowledged.policies[question.field] {
         unacknowledged.model.answer(question, of: id, by: policy)
       }
     }
-    for (request, model) in effects.questions.approvals { answer(request, of: model) }
-    for search in effects.questions.past { search.begin() }
-    for notice in effects.notices { report(notice) }
-    if let onEffects, !effects.requested.isEmpty { onEffects(effects.requested) }
-    for (listener, event) in effects.announced { listener.notify(event) }
+    for (request, model) in others.questions.approvals { answer(request, of: model) }
+    for search in others.questions.past { search.begin() }
+    for notice in others.notices { report(notice) }
+    if let onEffects, !others.requested.isEmpty { onEffects(others.requested) }
+    for (listener, event) in others.announced { listener.notify(event) }
     // Conditions that depend on a listener were checked before it was notified: check them again.
-    if !effects.announced.isEmpty { perform { _, _ in } }
-    if effects.concernsPeer { reportStatus() }
-    for waiter in effects.released { waiter.resume() }
-    for (wait, end) in effects.ended { wait.end(end) }
-    for (wait, end) in effects.pages { wait.end(end) }
+    if !others.announced.isEmpty { perform { _, _ in } }
   }
 }

@@ -4,6 +4,14 @@ import Dispatch
 import Logging
 import ZeroMQ
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// The link over ZeroMQ: one thread that owns both sockets and nothing else of the peer.
 final class ZeroMQPeerLink: PeerLink {
   private let route: HubRoute
@@ -43,8 +51,6 @@ final class ZeroMQPeerLink: PeerLink {
 
 /// The loop on the link's thread. Not `Sendable`: created, used and released there.
 private final class PeerSocketLoop {
-  /// Frames read from a socket before the other socket, and writers, get their turn.
-  private static let drainFrames = 1_024
   /// How long the last frames of a session may take to leave. Without them the hub would wait for its lease.
   private static let farewellMilliseconds = 500
 
@@ -54,7 +60,7 @@ private final class PeerSocketLoop {
   private var address: HubAddress
   private let wakeup: Wakeup
   private let context: Context
-  private var message = Message()
+  private var incoming = Incoming()
   private var request: RequestLink? { didSet { isPollerStale = true } }
   private var publish: PublishLink? { didSet { isPollerStale = true } }
   private var poller = Poller()
@@ -83,7 +89,12 @@ private final class PeerSocketLoop {
       if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
       openIfDue()
       followConnection()
-      drain()
+      let rests = drain()
+      // What the drain caused is sent first. Meanwhile nobody wakes this thread for what is written.
+      if rests {
+        carryOutAll()
+        usleep(DrainPace.restMicroseconds)
+      }
     }
     HubRoute.finish()
   }
@@ -216,25 +227,46 @@ private final class PeerSocketLoop {
     publish = nil
   }
 
-  /// Feeds the session all waiting frames, as one drain: one update per model.
-  private func drain() {
-    runtime.perform(as: .link(mailbox)) { state, now in
-      if let request { receive(from: request.socket, now, &state) }
-      if let publish { receive(from: publish.socket, now, &state) }
+  /// Feeds the session all waiting frames, as one drain: one update per model. They are read before the lock is taken,
+  /// for which the program's threads wait.
+  /// - Returns: whether to rest before the next one.
+  private func drain() -> Bool {
+    if let request { receive(from: request.socket) }
+    if let publish { receive(from: publish.socket) }
+    let isBusy = !incoming.frames.isEmpty
+    let commits = runtime.perform(as: .link(mailbox)) { state, now in
+      incoming.frames.drain { state.session.receive($0, now: now, into: &state.effects) }
       state.session.tick(now: now, into: &state.effects)
+      return state.session.counters.commitsApplied
     }
+    return isBusy && incoming.pace.drained(at: DispatchTime.now().uptimeNanoseconds, commits: commits)
   }
 
-  private func receive(from socket: borrowing Socket, _ now: UInt64, _ state: inout PeerRuntime.State) {
-    for _ in 0..<PeerSocketLoop.drainFrames {
-      guard (try? socket.receive(into: &message)) == true else { return }
+  private func receive(from socket: borrowing Socket) {
+    // More may wait: come back immediately.
+    if !incoming.read(from: socket) { wakeup.signal() }
+  }
+}
+
+/// What comes from the sockets.
+private struct Incoming: ~Copyable {
+  private var message = Message()
+  var frames = ReadFrames()
+  var pace = DrainPace()
+
+  /// Frames read from a socket before the other socket, and writers, get their turn.
+  private static let most = 1_024
+
+  /// - Returns: whether nothing more waits.
+  mutating func read(from socket: borrowing Socket) -> Bool {
+    for _ in 0..<Incoming.most {
+      guard (try? socket.receive(into: &message)) == true else { return true }
       if message.hasMore {
         try? socket.discardRemainingFrames(after: &message)
         continue
       }
-      state.session.receive(message.unsafeBytes, now: now, into: &state.effects)
+      frames.append(message.unsafeBytes)
     }
-    // More may wait: come back immediately.
-    wakeup.signal()
+    return false
   }
 }
