@@ -1,0 +1,1 @@
+"""Two-way data binding that spans processes."""

@@ -1,0 +1,34 @@
+"""The errors of this package. Each text names the fault and the cure."""
+from __future__ import annotations
+
+
+class BindbusError(Exception):
+    """The base of all errors of this package."""
+
+
+class WireError(BindbusError):
+    """Bytes that do not follow the grammar of the protocol."""
+
+
+class ShareError(BindbusError):
+    """A model cannot be shared, or this peer has stopped."""
+
+
+class WriteError(BindbusError, ValueError):
+    """A write was rejected here. Nothing of it shows and nothing is sent."""
+
+
+class FieldError(WriteError):
+    """A value does not fit the declaration of its field."""
+
+
+class HistoryError(BindbusError):
+    """The hub has no history for this model, or did not answer in time."""
+
+
+class BarrierError(BindbusError):
+    """The other peers did not apply a version in time, or the hub cannot say so."""
+
+
+class OutboxError(BindbusError):
+    """The file of an outbox cannot be used."""
