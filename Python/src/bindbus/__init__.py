@@ -1,1 +1,28 @@
-"""Two-way data binding that spans processes."""
+"""Two-way data binding across processes: optimistic locally, ordered by a hub, durable, observable.
+
+    from bindbus import Peer, model, ranged
+
+    @model
+    class Lamp:
+        level: float = ranged(0.3, 0, 1)
+
+    with Peer(name="kitchen") as peer:
+        lamp = peer.share(Lamp, "lamp")
+        lamp.level = 0.8
+"""
+from .errors import (BarrierError, BindbusError, FieldError, HistoryError, OutboxError, ShareError, WireError,
+                     WriteError)
+from .models import Model, field, model, ranged
+from .observing import Observer
+from .outcomes import Outcome, RejectionError
+from .past import BarrierEnd, HistoryCommit, PresentPeer
+from .peer import Peer
+from .pending_write import PendingWrite
+from .shared import SharedModel
+from .statuses import FieldStatus, ModelStatus, PeerStatus
+
+__all__ = [
+    "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError", "Model",
+    "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus", "PendingWrite", "PresentPeer",
+    "RejectionError", "ShareError", "SharedModel", "WireError", "WriteError", "field", "model", "ranged",
+]

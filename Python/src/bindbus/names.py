@@ -66,6 +66,11 @@ def element(name: str) -> Optional[Tuple[str, str]]:
     return (listed, id) if listed and at else None
 
 
+def is_element_id(id: str) -> bool:
+    """Whether an element of a list can have the id."""
+    return bool(_FIELD.match(f"list@{id}"))
+
+
 _ADDRESS = re.compile(r"ipc://(?P<path>[^\s,]+)\Z|tcp://(?P<host>[^\s,]+):(?P<port>[0-9]{1,5})\Z")
 
 

@@ -1,0 +1,304 @@
+"""Models as dataclasses: their fields' types, ranges, defaults and policies, and the description made of them."""
+from __future__ import annotations
+
+import dataclasses
+import enum
+import typing
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Mapping, Optional, Type, TypeVar, Union
+
+from . import names, values
+from .errors import BindbusError, FieldError, ShareError, WireError
+from .observing import Observer
+from .pending import Operation
+from .pending_write import PendingWrite
+from .shared import POLICIES, Policy, SharedModel
+from .statuses import FieldStatus, ModelStatus
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """For type checkers."""
+        return lambda made: made
+
+Value = TypeVar("Value")
+Any_ = TypeVar("Any_")
+_NONE = object()
+
+
+def field(default: Value, *, policy: Policy = "lastWrite", offline: str = "yields", max_length: Optional[int] = None,
+          minimum: Any = None, maximum: Any = None, unit: str = "", title: str = "", help: str = "") -> Value:
+    """A field of a model: `notes: str = field("", policy="text")`.
+
+    `policy` and `offline` are those of `SharedModel.set`. `max_length` is in characters, `minimum` and `maximum` are
+    included; a value beyond them raises `FieldError` when it is assigned. `unit`, `title` and `help` are for people.
+    """
+    rule = {"policy": policy, "offline": offline, "maxLength": max_length, "min": minimum, "max": maximum,
+            "unit": unit or None, "title": title or None, "help": help or None}
+    kept: Any = dataclasses.field(default_factory=lambda: _copy(default), metadata={"bindbus": rule})
+    return typing.cast(Value, kept)
+
+
+def ranged(default: Value, minimum: Value, maximum: Value, *, policy: Policy = "lastWrite", offline: str = "yields",
+           unit: str = "", title: str = "", help: str = "") -> Value:
+    """A number that lies between two others, both included: `level: float = ranged(0.3, 0, 1)`."""
+    return field(default, policy=policy, offline=offline, minimum=minimum, maximum=maximum, unit=unit, title=title,
+                 help=help)
+
+
+def _copy(value: Any) -> Any:
+    return type(value)(value) if isinstance(value, (list, dict)) else value
+
+
+class Model:
+    """What a shared instance of a `@model` class has besides its fields. `class Lamp(Model)` lets type checkers know of
+    it; a class without this base gets it from `@model`, too."""
+
+    @property
+    def shared(self) -> SharedModel:
+        """The same model without types. Raises `ShareError` if this instance was not shared."""
+        found = self.__dict__.get("_shared")
+        if found is None:
+            raise ShareError(f"this {type(self).__name__} is not shared; use what peer.share returns")
+        return typing.cast(SharedModel, found)
+
+    def set(self, **fields: Any) -> PendingWrite:
+        """Writes fields as one commit: `lamp.set(on=True, level=0.9)`. Raises `FieldError`; then nothing shows."""
+        return declaration_of(type(self)).write(self.shared, fields)
+
+    def observe(self, name: str, receive: Callable[[Any], None]) -> Observer[Any]:
+        """Calls `receive` with what the field shows now and at each change, on the peer's thread of observers, until
+        `cancel()` of what this returns."""
+        return self.shared._observers.add(lambda: self._look(name), receive)
+
+    def values(self, name: str) -> AsyncIterator[Any]:
+        """`async for value in lamp.values("level")`: what shows now, then the newest at each change."""
+        return self.shared._observers.values(lambda: self._look(name))
+
+    def _look(self, name: str) -> Any:
+        value = getattr(self, name)
+        return repr(value), value
+
+    @property
+    def status(self) -> ModelStatus:
+        """The model's state relative to the hub."""
+        return self.shared.status
+
+    def field_status(self, name: str) -> FieldStatus:
+        """The state of what a field shows."""
+        return self.shared.field_status(name)
+
+
+@dataclass_transform(field_specifiers=(field, ranged))
+def model(cls: Type[Any_]) -> Type[Any_]:
+    """Makes a class with annotated fields a dataclass that can be shared: `peer.share(Lamp, "lamp")`.
+
+    Types are int, float, bool, str, bytes, enums, Optional, lists and dicts of JSON, and dataclasses. Every field has
+    a default. Raises `BindbusError` that names a field which cannot be shared.
+    """
+    if not issubclass(cls, Model):
+        members = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+        cls = typing.cast(Type[Any_], type(cls.__name__, (Model,), members))
+    made = dataclasses.dataclass(eq=False)(cls)
+    setattr(made, "_declaration", Declaration(made))
+    return made
+
+
+def declaration_of(cls: Any) -> "Declaration":
+    """The declaration of a `@model` class. Raises `BindbusError` for another class."""
+    declaration = getattr(cls, "_declaration", None)
+    if not isinstance(declaration, Declaration):
+        raise BindbusError(f"{cls.__name__} is no model; write @model above the class")
+    return declaration
+
+
+def shared_instance(cls: Type[Any_], shared: SharedModel) -> Any_:
+    """An instance whose fields are those of a joined model."""
+    declaration = declaration_of(cls)
+    made = type(cls.__name__, (cls,), {name: declaration.property(name) for name in declaration.fields})
+    instance: Any = object.__new__(made)
+    instance.__dict__["_shared"] = shared
+    return typing.cast(Any_, instance)
+
+
+class Declared:
+    """One field: its type, default and rule."""
+
+    def __init__(self, owner: str, name: str, hint: Any, default: Any, rule: Mapping[str, Any]) -> None:
+        self.owner, self.name, self.hint, self.default, self.rule = owner, name, hint, default, dict(rule)
+        self.policy: Policy = rule.get("policy", "lastWrite")
+        if not callable(self.policy) and self.policy not in POLICIES:
+            raise BindbusError(f"{owner}.{name}: {self.policy!r} is no policy; write one of {', '.join(POLICIES)}")
+        if self.policy == "list" and default:
+            raise BindbusError(f"{owner}.{name}: the default of a list is empty; insert elements once it is shared")
+        self.check(default)
+
+    def description(self, order: int) -> Dict[str, Any]:
+        """The field as the model's description has it (protocol, 8)."""
+        kind, choices = _kind(self.hint)
+        members = {"type": kind, "min": self.rule.get("min"), "max": self.rule.get("max"), "choices": choices or None,
+                   "maxLength": self.rule.get("maxLength"), "unit": self.rule.get("unit"),
+                   "default": _plain(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),
+                   "policy": "merge" if callable(self.policy) else None if self.policy == "lastWrite" else self.policy,
+                   "order": order}
+        return {name: value for name, value in members.items() if value is not None}
+
+    def check(self, value: Any) -> Any:
+        """The JSON value of a Python value. Raises `FieldError` if it does not fit the declaration."""
+        plain, low, high = _plain(value), self.rule.get("min"), self.rule.get("max")
+        if isinstance(plain, float) and self.hint is int and plain.is_integer():
+            plain = int(plain)
+        where = f"{self.owner}.{self.name}"
+        if _read(self.hint, plain) is _NONE:
+            raise FieldError(f"{where}: {value!r} is no {_called(self.hint)}; assign one, or declare another type")
+        if isinstance(plain, (int, float)) and not isinstance(plain, bool):
+            if low is not None and not plain >= low or high is not None and not plain <= high:
+                bounds = f"{'' if low is None else low}...{'' if high is None else high}"
+                raise FieldError(f"{where}: {value!r} is not in {bounds}; assign a value in that range, or widen it in "
+                                 f"{self.owner}")
+        length = self.rule.get("maxLength")
+        if length is not None and isinstance(plain, str) and len(plain) > length:
+            raise FieldError(f"{where}: the text has {len(plain)} characters; at most {length} are allowed: shorten "
+                             f"it, or raise max_length in {self.owner}")
+        values.encode(plain)
+        return plain
+
+    def read(self, value: Any) -> Any:
+        """The Python value of a JSON value; the default where it is not of this type."""
+        found = _read(self.hint, value)
+        return _copy(self.default) if found is _NONE else found
+
+
+class Declaration:
+    """The fields of a `@model` class, as its shares propose them."""
+
+    def __init__(self, cls: Type[Any]) -> None:
+        hints = typing.get_type_hints(cls)
+        self.fields: Dict[str, Declared] = {}
+        for each in dataclasses.fields(cls):
+            try:
+                names.check_field(each.name)
+            except WireError as error:
+                raise BindbusError(f"{cls.__name__}: {error}") from None
+            if hasattr(Model, each.name):
+                raise BindbusError(f"{cls.__name__}.{each.name}: the name is taken by Model; choose another one")
+            if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
+                raise BindbusError(f"{cls.__name__}.{each.name} has no default; write one: it shows before any value")
+            default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+            self.fields[each.name] = Declared(cls.__name__, each.name, hints[each.name], default,
+                                              each.metadata.get("bindbus", {}))
+        if not self.fields:
+            raise BindbusError(f"{cls.__name__} has no field; write one as `level: float = 0.3`")
+
+    def property(self, name: str) -> property:
+        """The attribute of a shared instance that stands for a field."""
+        declared = self.fields[name]
+
+        def read(instance: Model) -> Any:
+            value = instance.shared.get(name, _NONE)
+            return _copy(declared.default) if value is _NONE else declared.read(value)
+
+        def write(instance: Model, value: Any) -> None:
+            self.write(instance.shared, {name: value})
+
+        return property(read, write)
+
+    def write(self, shared: SharedModel, fields: Mapping[str, Any]) -> PendingWrite:
+        """Writes fields by their policies."""
+        unknown = [name for name in fields if name not in self.fields]
+        if unknown:
+            raise FieldError(f"{shared.id} has no field {unknown[0]}; its fields are {', '.join(self.fields)}")
+        some = {name: self.fields[name] for name in fields}
+        return shared.set({name: some[name].check(value) for name, value in fields.items()},
+                          policies={name: each.policy for name, each in some.items()},
+                          offline={name: each.rule.get("offline", "yields") for name, each in some.items()},
+                          defaults={name: _plain(each.default) for name, each in some.items()})
+
+    def propose(self, shared: SharedModel) -> None:
+        """Offers the declaration and the defaults to the hub, where both yield to what exists."""
+        mine = {name: each.description(at) for at, (name, each) in enumerate(self.fields.items(), 1)}
+        present = shared.description.get("fields", {})
+        session, replica = shared._runtime.session, shared._sync.replica
+        if any(present.get(name) is None or not each.items() <= present[name].items()
+               if all(not isinstance(value, (list, dict)) for value in each.values()) else present.get(name) != each
+               for name, each in mine.items()):
+            verb = "describe" if session.can("describe") else "setIfAbsent"
+            text = values.encode({"fields": mine})
+            shared._write([Operation(verb, names.DESCRIPTION, text)], [])
+        weak = [Operation("setIfAbsent", name, values.encode(_plain(each.default)))
+                for name, each in self.fields.items() if each.policy != "list" and name not in replica.fields
+                and present.get(name, mine[name]).get("type") == mine[name]["type"]]
+        if weak:
+            shared._write(weak, [])
+
+
+# Python's types as JSON's
+
+def _kind(hint: Any) -> Any:
+    """The type of §8, and the choices."""
+    origin = typing.get_origin(hint)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        choices = [each.value for each in hint]
+        return ("string" if all(isinstance(each, str) for each in choices) else "any"), choices
+    if origin in (list, tuple) or hint in (list, tuple):
+        return "array", []
+    if origin is dict or hint in (dict, bytes) or dataclasses.is_dataclass(hint):
+        return "object", []
+    return {bool: "boolean", int: "integer", float: "number", str: "string"}.get(hint, "any"), []
+
+
+def _called(hint: Any) -> str:
+    return getattr(hint, "__name__", str(hint).replace("typing.", ""))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return {name: _plain(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _read(hint: Any, value: Any) -> Any:
+    """The value of a type for a JSON value; `_NONE` if it is none of that type."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Union or type(hint).__name__ == "UnionType":
+        return next((found for found in (_read(each, value) for each in inner) if found is not _NONE), _NONE)
+    if hint in (Any, object):
+        return value
+    if hint is type(None):
+        return None if value is None else _NONE
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return next((each for each in hint if each.value == value), _NONE)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _read_dataclass(hint, value)
+    if hint is float:
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _NONE
+    if hint is int:
+        whole = isinstance(value, float) and value.is_integer()
+        return int(value) if whole or isinstance(value, int) and not isinstance(value, bool) else _NONE
+    kind = origin or hint
+    if kind in (list, tuple, dict) and isinstance(value, (list, dict)) and isinstance(value, dict) == (kind is dict):
+        return _read_collection(kind, inner, value)
+    return value if isinstance(hint, type) and isinstance(value, hint) else _NONE
+
+
+def _read_collection(kind: Any, inner: Any, value: Any) -> Any:
+    if kind is dict:
+        read = {name: _read(inner[1], each) if inner else each for name, each in value.items()}
+        return _NONE if any(each is _NONE for each in read.values()) else read
+    some: List[Any] = [_read(inner[0], each) if inner else each for each in value]
+    return _NONE if any(each is _NONE for each in some) else kind(some)
+
+
+def _read_dataclass(hint: Any, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return _NONE
+    hints = typing.get_type_hints(hint)
+    read = {name: _read(hints[name], each) for name, each in value.items() if name in hints}
+    try:
+        return _NONE if any(each is _NONE for each in read.values()) else hint(**read)
+    except TypeError:
+        return _NONE

@@ -1,0 +1,113 @@
+"""A model's pending writes over its committed values: what shows."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from . import lists, values
+from .names import element
+from .pending import LIST_VERBS, Operation, Pending, Seen
+from .replica import Replica
+
+
+class Effect(NamedTuple):
+    """Something that the session wants done: the name of an action and what it is about."""
+
+    do: str
+    a: Any = None
+    b: Any = None
+    c: Any = None
+
+
+class Context:
+    """What all models of a session share."""
+
+    def __init__(self, tag: bytes, keeps: bool) -> None:
+        self.tag, self.keeps = tag, keeps
+        self.effects: List[Effect] = []
+
+    def emit(self, do: str, a: Any = None, b: Any = None, c: Any = None) -> None:
+        """Requests an effect."""
+        self.effects.append(Effect(do, a, b, c))
+
+
+class Overlay:
+    """The pending writes of one model, and which of them lie over which field."""
+
+    def __init__(self, model: str, replica: Replica, context: Context) -> None:
+        self.model, self.replica, self.context = model, replica, context
+        self.pending: Dict[int, Pending] = {}
+        self.by_number: Dict[int, int] = {}
+        self.over: Dict[str, List[int]] = {}
+        self.last_number = 0
+
+    def shown(self, name: str) -> Optional[bytes]:
+        """The committed value under the pending writes of this peer, oldest first."""
+        value, version = self.replica.value(name), self.replica.version_of(name)
+        for id in self.over.get(name, ()):
+            write = self.pending[id]
+            for operation in () if write.is_hidden else write.overlay:
+                if operation.field == name:
+                    value = write.over(operation, value, version)
+        return value
+
+    def shown_names(self) -> List[str]:
+        """The names of the fields that show a value, those of elements and of the protocol included."""
+        return [name for name in {**self.replica.fields, **self.over} if self.shown(name) is not None]
+
+    def shown_list(self, name: str) -> lists.Elements:
+        """The elements of a list under the pending steps of this peer."""
+        elements = lists.assemble(name, {each: field.value for each, field in self.replica.fields.items()})
+        for write in self.pending.values():
+            for operation in () if write.is_hidden else write.overlay:
+                parts = element(operation.field)
+                if parts and parts[0] == name and (operation.verb in LIST_VERBS or operation.verb == "delete"):
+                    operand = None if operation.value is None else values.decode(operation.value)
+                    try:
+                        elements = lists.apply(elements, [(operation.verb, parts[1], operand)])
+                    except ValueError:
+                        pass  # the hub will decide
+        return elements
+
+    def unacknowledged(self, name: Optional[str] = None) -> List[Pending]:
+        """The writes without an outcome, of one field or of all, oldest first."""
+        ids = self.pending if name is None else self.over.get(name, ())
+        return [self.pending[id] for id in ids if self.pending[id].committed_at is None]
+
+    def add(self, write: Pending) -> None:
+        """Lays a write over the model. One that is not restored learns what its writer saw."""
+        if not write.overlay:
+            write.overlay = self._overlay(write.operations)
+        for operation in write.overlay:
+            if operation.field not in write.seen:
+                write.seen[operation.field] = Seen(self.replica.value(operation.field), self.replica.epoch,
+                                                   self.replica.version_of(operation.field))
+            if write.id not in self.over.get(operation.field, ()):
+                self.over.setdefault(operation.field, []).append(write.id)
+        self.pending[write.id] = write
+        if write.number:
+            self.by_number[write.number] = write.id
+            self.last_number = max(self.last_number, write.number)
+        self.context.emit("changed", self.model)
+
+    def _overlay(self, operations: List[Operation]) -> List[Operation]:
+        overlay: List[Operation] = []
+        for each in operations:
+            if each.verb == "clear":
+                overlay += [Operation("delete", name) for name in {**self.replica.fields, **self.over}]
+                continue
+            overlay.append(each)
+            if each.verb == "delete" and not element(each.field):
+                elements = [name for name in self.replica.fields if name.startswith(each.field + "@")]
+                overlay += [Operation("delete", name) for name in elements]
+        return overlay
+
+    def release(self, write: Pending) -> None:
+        """Removes a write from the overlay."""
+        del self.pending[write.id]
+        if write.number and self.by_number.get(write.number) == write.id:
+            del self.by_number[write.number]
+        for name in {operation.field for operation in write.overlay}:
+            self.over[name].remove(write.id)
+            if not self.over[name]:
+                del self.over[name]
+        self.context.emit("changed", self.model)
