@@ -1,11 +1,11 @@
-"""Whether a proposal is well-formed and within the hub's limits, before anything of it shows; and how it is kept."""
+"""Whether a proposal is well-formed and within the hub's limits, before anything of it shows."""
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import Mapping
 
 from . import names, values
 from .errors import WireError, WriteError
-from .pending import WITHOUT_VALUE, Condition, Operation, Pending, Seen
+from .pending import WITHOUT_VALUE, Operation, Pending
 
 
 def check_proposal(write: Pending, limits: Mapping[int, int]) -> None:
@@ -47,33 +47,3 @@ def _check(operation: Operation, limits: Mapping[int, int]) -> None:
                          "elsewhere and write its address")
     if verb in ("add", "max", "min", "union") and values.merge(verb, value, None) is None:
         raise WriteError(f"{field}: {verb} needs a {'list' if verb == 'union' else 'finite number'}")
-
-
-def kept(write: Pending) -> Dict[str, Any]:
-    """A write as an outbox keeps it."""
-    return {"write": write.id, "model": write.model, "number": write.number, "hops": write.hops, "rules": write.rules,
-            "offline": write.offline, "epoch": write.epoch, "second": write.is_second_try,
-            "operations": [[each.verb, each.field, _text(each.value)] for each in write.operations],
-            "conditions": [list(each) for each in write.conditions],
-            "seen": {name: [_text(seen.value), seen.epoch, seen.version, seen.is_own, _text(seen.ground)]
-                     for name, seen in write.seen.items()}}
-
-
-def unkept(record: Mapping[str, Any], written_at: int, is_old: bool) -> Pending:
-    """The write that an outbox has kept. What a function was to merge is compared instead: the function is gone."""
-    rules = {name: "compare" if rule == "merge" else rule for name, rule in record["rules"].items()}
-    seen = {name: Seen(_bytes(value), epoch, version, is_own, _bytes(ground))
-            for name, (value, epoch, version, is_own, ground) in record["seen"].items()}
-    return Pending(record["write"], record["model"],
-                   [Operation(verb, field, _bytes(value)) for verb, field, value in record["operations"]], written_at,
-                   [Condition(*each) for each in record["conditions"]], rules, dict(record["offline"]), seen,
-                   hops=record["hops"], is_old=is_old, number=record["number"], epoch=record["epoch"],
-                   is_second_try=record["second"])
-
-
-def _text(value: Optional[bytes]) -> Optional[str]:
-    return None if value is None else value.decode()
-
-
-def _bytes(text: Optional[str]) -> Optional[bytes]:
-    return None if text is None else text.encode()

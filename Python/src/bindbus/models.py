@@ -136,6 +136,9 @@ class Declared:
     def description(self, order: int) -> Dict[str, Any]:
         """The field as the model's description has it (protocol, 8)."""
         kind, choices = _kind(self.hint)
+        if self.policy == "list":  # the rule of a list is that of its elements
+            inner = typing.get_args(self.hint)
+            kind = _kind(inner[0])[0] if inner else "any"
         members = {"type": kind, "min": self.rule.get("min"), "max": self.rule.get("max"), "choices": choices or None,
                    "maxLength": self.rule.get("maxLength"), "unit": self.rule.get("unit"),
                    "default": _plain(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),

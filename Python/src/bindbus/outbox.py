@@ -6,13 +6,12 @@ import json
 import os
 import time
 import zlib
-from typing import Any, BinaryIO, Dict, List, Optional, Tuple
+from typing import Any, BinaryIO, Dict, Optional
 
-from .checks import unkept
 from .errors import OutboxError
-from .pending import LONG_WAIT_MS, Pending
+from .kept import FORMAT, KeptWrites
 
-FORMAT, COMPACT_BYTES = 1, 256 << 10
+COMPACT_BYTES = 256 << 10
 
 
 class Outbox:
@@ -23,10 +22,7 @@ class Outbox:
         self.path = os.path.abspath(path)
         self._lock: Optional[BinaryIO] = None
         self._file: Optional[BinaryIO] = None
-        self.secret = self.name = ""
-        self.log = self.epoch = 0
-        self.last_numbers: Dict[str, int] = {}
-        self._writes: Dict[int, Dict[str, Any]] = {}
+        self.kept = KeptWrites()
         self._is_dirty = False
         self._size = 0
         try:
@@ -59,51 +55,22 @@ class Outbox:
             raise OutboxError(f"{self.path} is damaged at line {whole + 1}, and whole records follow; move it away to "
                               "start without the writes that it keeps")
         for record in records[:whole]:
-            self._apply(record or {})
-
-    def _apply(self, record: Dict[str, Any]) -> None:
-        kind = record["kind"]
-        if kind == "began":
-            if record["format"] > FORMAT:
+            if record and record.get("format", FORMAT) > FORMAT:
                 raise OutboxError(f"{self.path} has format {record['format']}; update this package to read it")
-            self.secret, self.name, self.last_numbers = record["secret"], record["name"], record["numbers"]
-        elif kind == "welcomed":
-            self.log, self.epoch = record["log"], record["epoch"]
-        elif kind in ("written", "numbered"):
-            earlier = self._writes.get(record["write"], record)
-            self._writes[record["write"]] = {**record, "time": earlier["time"], "void": earlier.get("void", False)}
-            number = self.last_numbers.get(record["model"], 0)
-            self.last_numbers[record["model"]] = max(number, record["number"])
-        elif kind == "withdrawn" and record["write"] in self._writes:
-            self._writes[record["write"]]["void"] = True
-        elif kind == "decided":
-            self._writes.pop(record["write"], None)
+            self.kept.apply(record or {})
 
     def begin(self, name: str) -> bytes:
         """Opens the file for a peer. Returns the secret of its identity."""
-        if not self._writes:  # a new identity: nothing of the old one is under way
-            self.secret, self.log, self.epoch, self.last_numbers = os.urandom(16).hex(), 0, 0, {}
-        self.name = name
+        secret = self.kept.begin(os.urandom(16), name)
         self._rewrite()
-        return bytes.fromhex(self.secret)
-
-    def unfinished(self, now: int) -> List[Pending]:
-        """The writes without an outcome, oldest first. `now` is in milliseconds of the session's clock."""
-        writes: List[Pending] = []
-        for record in self._writes.values():
-            waited = int(time.time() * 1_000) - record["time"]
-            # Where the wall clock went back, how long it waited is unknown.
-            write = unkept(record, now, is_old=not 0 <= waited < LONG_WAIT_MS)
-            write.is_void = record.get("void", False)
-            writes.append(write)
-        return sorted(writes, key=lambda write: write.id)
+        return secret
 
     def append(self, record: Dict[str, Any]) -> None:
         """Adds a record. It survives the end of the process now, and a power loss once it is synced."""
         record = {"time": int(time.time() * 1_000), **record}
-        self._apply(record)
+        self.kept.apply(record)
         self._put(record)
-        if self._size > COMPACT_BYTES and self._size > 4 * sum(len(_line(each)) for each in self._records()):
+        if self._size > COMPACT_BYTES and self._size > 4 * sum(len(_line(each)) for each in self.kept.records()):
             self._rewrite()
 
     def _put(self, record: Dict[str, Any]) -> None:
@@ -129,19 +96,12 @@ class Outbox:
                 raise OutboxError(f"{self.path} cannot be synced: {error.strerror}; check the disk") from None
             self._is_dirty = False
 
-    def _records(self) -> List[Dict[str, Any]]:
-        began = {"kind": "began", "format": FORMAT, "secret": self.secret, "name": self.name,
-                 "numbers": self.last_numbers}
-        welcomed = [{"kind": "welcomed", "log": self.log, "epoch": self.epoch}] if self.epoch else []
-        return [began, *welcomed, *self._writes.values(),
-                *({"kind": "withdrawn", "write": id} for id, each in self._writes.items() if each.get("void"))]
-
     def _rewrite(self) -> None:
         """Replaces the file by the records that still count, in one step."""
         try:
             handle = os.open(self.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(handle, "wb") as file:
-                file.writelines(map(_line, self._records()))
+                file.writelines(map(_line, self.kept.records()))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(self.path + ".new", self.path)

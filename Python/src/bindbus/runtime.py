@@ -46,7 +46,7 @@ class Runtime:
         self.link.start()
 
     def _restore(self, outbox: Outbox) -> List[PendingWrite]:
-        self.session.restore(outbox.unfinished(self.now()), outbox.last_numbers, outbox.log, outbox.epoch, self.now())
+        self.session.restore(outbox.kept, self.now(), int(time.time() * 1_000))
         for sync in self.session.models.values():
             for write in sync.writes.pending.values():
                 fields = [each.field for each in write.operations]

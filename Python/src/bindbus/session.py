@@ -11,6 +11,7 @@ from . import checks
 from .errors import WriteError
 from .following import Following
 from .grammar import Body
+from .kept import KeptWrites, kept
 from .outcomes import Outcome
 from .pending import Condition, Operation, Pending, Seen
 from .sync import ModelSync
@@ -51,7 +52,7 @@ class Session(Following):
             write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name))
         model.writes.add(write)
         if model.writes.keeps:
-            self.context.emit("journal", {"kind": "written", **checks.kept(write)})
+            self.context.emit("journal", {"kind": "written", **kept(write)})
         return write.id
 
     def _check_room(self, write: Pending, freed: int) -> None:
@@ -87,20 +88,20 @@ class Session(Following):
             write.replace(name, value)
             write.seen[name] = Seen(theirs, model.replica.epoch, model.replica.version_of(name))
             if model.writes.keeps:
-                self.context.emit("journal", {"kind": "written", **checks.kept(write)})
+                self.context.emit("journal", {"kind": "written", **kept(write)})
             self.context.emit("changed", model.model)
 
     def withdraw(self, id: int) -> bool:
         """Asks not to apply a write any more. Returns False if it has an outcome."""
         return any([model.writes.withdraw(id) for model in self.models.values()])
 
-    def restore(self, writes: List[Pending], last_numbers: Dict[str, int], log: int, epoch: int, now: int) -> None:
+    def restore(self, outbox: KeptWrites, now: int, wall: int) -> None:
         """Goes on with what an earlier process of this identity has left in its outbox."""
-        self.log, self.epoch, self.was_welcomed, self.last_numbers = log, epoch, epoch != 0, dict(last_numbers)
-        self.is_restored = bool(writes)
-        for write in writes:
+        self.log, self.epoch, self.was_welcomed = outbox.log, outbox.epoch, outbox.epoch != 0
+        self.last_numbers, self.last_write = dict(outbox.last_numbers), outbox.last_write
+        self.is_restored = bool(outbox.writes)
+        for write in outbox.unfinished(now, wall):
             write.is_earlier = bool(write.number)
-            self.last_write = max(self.last_write, write.id)
             self.join(write.model, now).writes.add(write)
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from . import values
-from .checks import kept
 from .claims import Claims
 from .grammar import Body
+from .kept import kept
 from .messages import fieldref
 from .names import EPHEMERAL
 from .outcomes import REFUSALS, RETRIES, Outcome, unknown
