@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import threading
 import typing
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Mapping, Optional, Type, TypeVar, Union
 
@@ -63,8 +64,20 @@ class Model:
         return typing.cast(SharedModel, found)
 
     def set(self, **fields: Any) -> PendingWrite:
-        """Writes fields as one commit: `lamp.set(on=True, level=0.9)`. Raises `FieldError`; then nothing shows."""
-        return declaration_of(type(self)).write(self.shared, fields)
+        """Writes fields as one commit: `lamp.set(on=True, level=0.9)`. Raises `FieldError`; then nothing shows.
+
+        What a field with a policy is based on is what this thread has read or written of it last: so between the two
+        halves of `lamp.count += 1` nothing is lost.
+        """
+        write = declaration_of(type(self)).write(self.shared, fields, self._saw({}))
+        self._saw(fields)
+        return write
+
+    def _saw(self, fields: Mapping[str, Any]) -> Dict[str, Any]:
+        """What this thread has read or written last, with these fields now."""
+        local = self.__dict__.setdefault("_local", threading.local())
+        local.__dict__.update(fields)
+        return typing.cast(Dict[str, Any], local.__dict__)
 
     def observe(self, name: str, receive: Callable[[Any], None]) -> Observer[Any]:
         """Calls `receive` with what the field shows now and at each change, on the peer's thread of observers, until
@@ -89,7 +102,7 @@ class Model:
         return self.shared.field_status(name)
 
 
-@dataclass_transform(field_specifiers=(field, ranged))
+@dataclass_transform()
 def model(cls: Type[Any_]) -> Type[Any_]:
     """Makes a class with annotated fields a dataclass that can be shared: `peer.share(Lamp, "lamp")`.
 
@@ -199,15 +212,17 @@ class Declaration:
 
         def read(instance: Model) -> Any:
             value = instance.shared.get(name, _NONE)
-            return _copy(declared.default) if value is _NONE else declared.read(value)
+            value = _copy(declared.default) if value is _NONE else declared.read(value)
+            instance._saw({name: value})
+            return value
 
         def write(instance: Model, value: Any) -> None:
-            self.write(instance.shared, {name: value})
+            instance.set(**{name: value})
 
         return property(read, write)
 
-    def write(self, shared: SharedModel, fields: Mapping[str, Any]) -> PendingWrite:
-        """Writes fields by their policies."""
+    def write(self, shared: SharedModel, fields: Mapping[str, Any], saw: Mapping[str, Any]) -> PendingWrite:
+        """Writes fields by their policies; `saw` is what the writer saw of them."""
         unknown = [name for name in fields if name not in self.fields]
         if unknown:
             raise FieldError(f"{shared.id} has no field {unknown[0]}; its fields are {', '.join(self.fields)}")
@@ -215,7 +230,8 @@ class Declaration:
         return shared.set({name: some[name].check(value) for name, value in fields.items()},
                           policies={name: each.policy for name, each in some.items()},
                           offline={name: each.rule.get("offline", "yields") for name, each in some.items()},
-                          defaults={name: _plain(each.default) for name, each in some.items()})
+                          defaults={name: _plain(each.default) for name, each in some.items()},
+                          seen={name: _plain(saw[name]) for name in some if name in saw})
 
     def propose(self, shared: SharedModel) -> None:
         """Offers the declaration and the defaults to the hub, where both yield to what exists."""

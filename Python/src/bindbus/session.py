@@ -15,6 +15,7 @@ from .kept import KeptWrites, kept
 from .outcomes import Outcome
 from .pending import Condition, Operation, Pending, Seen
 from .sync import ModelSync
+from .values import same
 
 MOST_WRITES, MOST_BYTES, REPEAT_MS = 10_000, 8 << 20, 3_000
 
@@ -33,9 +34,9 @@ class Session(Following):
 
     def write(self, id: str, operations: Sequence[Operation], now: int, conditions: Sequence[Condition] = (),
               rules: Optional[Dict[str, str]] = None, offline: Optional[Dict[str, str]] = None, hops: int = 0,
-              default: Optional[Dict[str, bytes]] = None) -> int:
-        """Lays a proposal over a joined model; it is sent when it can be. `default` has what fields showed that have
-        no value. Raises `WriteError`; then nothing of it shows."""
+              default: Optional[Dict[str, bytes]] = None, saw: Optional[Dict[str, bytes]] = None) -> int:
+        """Lays a proposal over a joined model; it is sent when it can be. `default` has what fields show that have no
+        value, `saw` what the writer saw, where that is not what shows now. Raises `WriteError`; then nothing shows."""
         if self.phase == "stopped":
             raise WriteError(f"this peer has stopped ({self.stop_reason}); start a new one")
         model = self.models[id]
@@ -49,7 +50,8 @@ class Session(Following):
             model.writes.settle(earlier, Outcome("superseded", text="a later write of this program replaced it"))
             model.writes.release(earlier)
         for name in write.rules:
-            write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name))
+            write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name),
+                                            (saw or {}).get(name))
         model.writes.add(write)
         if model.writes.keeps:
             self.context.emit("journal", {"kind": "written", **kept(write)})
@@ -63,11 +65,13 @@ class Session(Following):
                              "or write less")
 
     def _ground(self, model: ModelSync, write: Pending, name: str, superseded: List[Pending],
-                default: Optional[bytes]) -> Seen:
+                default: Optional[bytes], saw: Optional[bytes]) -> Seen:
         """On which value a field with a rule is written: what shows, or what a superseded write was based on."""
         replica, below = model.replica, model.writes.shown(name)
         is_own = any(not each.is_hidden for each in model.writes.unacknowledged(name))
         now = Seen(below, replica.epoch, replica.version_of(name), is_own, default if below is None else None)
+        if saw is not None and not same(saw, default if below is None else below):
+            now = Seen(saw, replica.epoch, now.version)
         former = next((each for each in reversed(superseded) if name in each.seen and name in each.rules), None)
         if former is None:
             return now

@@ -113,7 +113,7 @@ class SharedModel(Extras):
 
     def set(self, fields: Mapping[str, Any], *, conditions: Optional[Mapping[str, int]] = None,
             policies: Optional[Mapping[str, Policy]] = None, offline: Optional[Mapping[str, str]] = None,
-            defaults: Optional[Mapping[str, Any]] = None) -> PendingWrite:
+            defaults: Optional[Mapping[str, Any]] = None, seen: Optional[Mapping[str, Any]] = None) -> PendingWrite:
         """Writes fields as one commit: all of them or none. It shows at once and never waits for the hub.
 
         `conditions` names fields with the version that each must still have (`model.version("level")`; 0: never
@@ -122,7 +122,8 @@ class SharedModel(Extras):
         or a function of what this program saw, what it wrote and what is committed, which returns the value that the
         two become; it runs on the thread of observers, perhaps often. `offline` says what becomes of a plain set that
         waited 10 s or longer for a hub while others wrote the field: `yields` (the default), `wins` or `drops`.
-        `defaults` has what fields without a value show. Raises `WriteError`; then nothing of it shows.
+        `defaults` has what fields without a value show, `seen` the values that this write is based on, by default what
+        shows now. Raises `WriteError`; then nothing of it shows.
         """
         with self._runtime.lock:
             operations: List[Operation] = []
@@ -136,15 +137,17 @@ class SharedModel(Extras):
                     raise WriteError(f"{policy!r} is no policy; write one of {', '.join(POLICIES)}, or a function")
                 elif policy in ("compareAndSet", "text"):
                     rules[name] = "compare" if policy == "compareAndSet" else "text"
-                operations += self._operations(name, value, policy, (defaults or {}).get(name))
+                base = (seen or {}).get(name, self.get(name, (defaults or {}).get(name)))
+                operations += self._operations(name, value, policy, base)
             if not operations and fields:
                 unchanged = PendingWrite(self.id, list(fields))
                 unchanged.settle(Outcome("unchanged"))
                 return unchanged
-            shown = {name: values.encode(value) for name, value in (defaults or {}).items()}
-            return self._write(operations, list(fields), conditions, rules, offline, shown, merges)
+            texts = [{name: values.encode(value) for name, value in (some or {}).items()} for some in (defaults, seen)]
+            return self._write(operations, list(fields), conditions, merges, rules=rules, offline=dict(offline or {}),
+                               default=texts[0], saw=texts[1])
 
-    def _operations(self, name: str, value: Any, policy: Policy, default: Any) -> List[Operation]:
+    def _operations(self, name: str, value: Any, policy: Policy, base: Any) -> List[Operation]:
         if policy == "list":
             if not isinstance(value, (list, tuple)):
                 raise WriteError(f"{self.id}.{name} is a list; assign a list")
@@ -152,23 +155,22 @@ class SharedModel(Extras):
             return [Operation(verb, f"{name}@{id}", None if verb == "delete" else values.encode(operand))
                     for verb, id, operand in steps]
         if policy == "add":
-            return [Operation("add", name, values.encode(value - self.get(name, default or 0)))]
+            return [Operation("add", name, values.encode(value - (base or 0)))]
         if policy == "union":
-            shown = self.get(name, default or [])
-            return [Operation("union", name, values.encode([each for each in value if each not in shown]))]
+            return [Operation("union", name, values.encode([each for each in value if each not in (base or [])]))]
         return [Operation(str(policy) if policy in ("max", "min") else "set", name, values.encode(value))]
 
     def _write(self, operations: Sequence[Operation], fields: List[str], conditions: Optional[Mapping[str, int]] = None,
-               rules: Optional[Dict[str, str]] = None, offline: Optional[Mapping[str, str]] = None,
-               shown: Optional[Dict[str, bytes]] = None, merges: Optional[Dict[str, MergeFunction]] = None
-               ) -> PendingWrite:
+               merges: Optional[Dict[str, MergeFunction]] = None, **options: Any) -> PendingWrite:
+        if any(each.field == names.OWNER for each in operations):
+            raise WriteError("this package reads @owner only; let a program in Swift own the model")
         with self._runtime.lock:
             epoch = self._sync.replica.epoch
             wanted = [Condition(name, epoch, version) for name, version in (conditions or {}).items()]
             for name in fields:
                 self._rejections.pop(name, None)
-            return self._runtime.write(self.id, operations, fields, merges or {}, conditions=wanted, rules=rules,
-                                       offline=dict(offline or {}), hops=current_hops(), default=shown)
+            return self._runtime.write(self.id, operations, fields, merges or {}, conditions=wanted,
+                                       hops=current_hops(), **options)
 
     def add(self, name: str, amount: Union[int, float]) -> PendingWrite:
         """Adds to a number at the hub, so that no addition is lost. Raises `WriteError`."""

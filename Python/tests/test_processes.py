@@ -1,0 +1,155 @@
+"""Python peers with real hubs and peers of the project."""
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Dict, List
+
+from bindbus import Model, Peer, field, model, ranged
+from tests.support import HubTestCase, eventually, resources
+
+
+@model
+class Lamp(Model):
+    level: float = ranged(0.3, 0, 1)
+    on: bool = False
+    count: int = field(0, policy="add")
+    notes: str = field("", policy="text")
+    cues: List[Dict[str, Any]] = field([], policy="list")
+
+
+class TwoLanguagesTests(HubTestCase):
+    def test_a_program_and_a_python_peer_read_each_others_values(self) -> None:
+        lamp = self.peer().share(Lamp, "lamp", timeout=10)
+        lamp.set(level=0.9, on=True).committed(10)
+        self.assertIn("lamp.level = 0.9", self.bindpeer("get", "lamp"))
+        self.bindpeer("set", "lamp.level=0.25")
+        eventually(lambda: lamp.level == 0.25)
+        self.assertIn("0...1", self.bindpeer("describe", "lamp"))
+
+    def test_a_list_is_read_and_set_as_a_whole_by_both(self) -> None:
+        lamp = self.peer().share(Lamp, "lamp", timeout=10)
+        lamp.set(cues=[{"id": 7, "name": "Rain"}, {"id": 3, "name": "Dawn"}]).committed(10)
+        self.bindpeer("set", 'lamp.cues+={"id":9,"name":"Night"}')
+        self.bindpeer("set", "lamp.cues[id=7].name=Storm")
+        expected = [{"id": 7, "name": "Storm"}, {"id": 3, "name": "Dawn"}, {"id": 9, "name": "Night"}]
+        eventually(lambda: lamp.cues == expected)
+        lamp.set(cues=[expected[2], expected[0]]).committed(10)
+        self.assertIn('[{"id":9,"name":"Night"},{"id":7,"name":"Storm"}]', self.bindpeer("get", "lamp.cues"))
+
+    def test_concurrent_writes_of_merging_fields_all_count(self) -> None:
+        one, other = (self.peer(name).share(Lamp, "lamp", timeout=10) for name in ("one", "other"))
+        one.set(notes="one two").committed(10)
+        eventually(lambda: other.notes == "one two")
+        writes = []
+        for _ in range(20):
+            one.count += 1
+            other.count += 1
+        writes += [one.set(notes="one big two"), other.set(notes="one two!")]
+        for write in writes:
+            write.committed(10)
+        eventually(lambda: one.count == other.count == 40)
+        eventually(lambda: one.notes == other.notes == "one big two!")
+
+    def test_large_values_and_many_fields_pass(self) -> None:
+        one, other = self.peer("one").model("big"), self.peer("other").model("big")
+        one.set({"blob": "x" * 60_000}).committed(10)
+        for at in range(8):
+            one.set({f"field{at}-{number}": [number] * 50 for number in range(100)}).committed(10)
+        eventually(lambda: len(other) == 801 and other["blob"] == "x" * 60_000)
+        late = self.peer("late").model("big")
+        eventually(lambda: late.status.is_current)
+        self.assertEqual(late.items(), one.items())
+
+
+class DurableHubTests(HubTestCase):
+    store = "hub.store"
+
+    def test_writes_made_while_the_hub_is_dead_are_committed_by_the_next_one(self) -> None:
+        peer = self.peer()
+        lamp = peer.share(Lamp, "lamp", timeout=10)
+        done = [lamp.set(count=lamp.count + 1) for _ in range(50)]
+        self.kill_hub()
+        eventually(lambda: peer.status.phase != "live")
+        done += [lamp.set(count=lamp.count + 1) for _ in range(50)]
+        lamp.level = 0.7
+        self.assertEqual((lamp.count, lamp.level), (100, 0.7))
+        self.assertEqual(lamp.field_status("level").kind, "pending")
+        self.start_hub()
+        for write in done:
+            self.assertEqual(write.outcome(20).kind, "committed")
+        eventually(lambda: lamp.field_status("level").kind == "current")
+        self.assertIn("lamp.count = 100", self.bindpeer("get", "lamp"))
+
+    def test_a_hub_that_is_killed_again_and_again_loses_and_repeats_nothing(self) -> None:
+        counter = self.peer().model("m")
+        other = self.peer("other").model("m")
+        writes = []
+        for _ in range(6):
+            writes += [each.add("count", 1) for each in (counter, other) for _ in range(20)]
+            writes[-1].outcome(20)
+            self.kill_hub()
+            writes += [each.add("count", 1) for each in (counter, other) for _ in range(5)]
+            self.start_hub()
+        for write in writes:
+            self.assertEqual(write.outcome(20).kind, "committed")
+        eventually(lambda: counter["count"] == other["count"] == len(writes))
+
+    def test_the_outbox_of_a_killed_program_is_sent_once_by_the_next(self) -> None:
+        text = ("from bindbus import Peer\n"
+                "peer = Peer('kiosk', outbox='kiosk.outbox')\n"
+                "model = peer.model('m')\n"
+                "model.wait_current(20)\n"
+                "print('ready', flush=True)\n"
+                "for at in range(100000): model.add('count', 1).outcome(20); model.add('more', 1)\n")
+        program = self.program(text)
+        assert program.stdout is not None
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        watcher = self.peer("watcher").model("m")
+        eventually(lambda: watcher.get("count", 0) >= 20)
+        os.kill(program.pid, signal.SIGKILL)
+        program.wait()
+        peer = self.peer("kiosk", outbox=f"{self.folder}/kiosk.outbox")
+        left = peer.restored
+        outcomes = [write.outcome(20) for write in left]
+        self.assertLessEqual({outcome.kind for outcome in outcomes}, {"committed"})
+        model = peer.model("m")
+        eventually(lambda: model.status.is_current and model.status.unconfirmed == 0)
+        history = model.history(100_000, timeout=20)
+        adds = sum(len({"count", "more"} & commit.changes.keys()) for commit in history)
+        self.assertEqual(model["count"] + model["more"], adds)
+        self.assertIn(model["count"] - model["more"], (0, 1))
+        self.assertEqual(peer.close(), [])
+
+    def test_an_outbox_keeps_writes_made_without_a_hub_over_two_programs(self) -> None:
+        self.kill_hub()
+        text = ("from bindbus import Peer\n"
+                "import os\n"
+                "model = Peer('kiosk', outbox='kiosk.outbox').model('m')\n"
+                "model.set({'level': 0.5}); model.add('count', 2); model.set({'level': 0.75})\n"
+                "os.kill(os.getpid(), 9)\n")
+        for _ in range(2):
+            self.program(text).wait()
+        self.start_hub()
+        peer = self.peer("kiosk", outbox=f"{self.folder}/kiosk.outbox")
+        self.assertEqual(peer.model("m")["level"], 0.75)
+        for write in peer.restored:
+            self.assertIn(write.outcome(20).kind, ("committed", "superseded"))
+        self.assertEqual(peer.model("m")["count"], 4)
+
+
+class ManyTimesTests(HubTestCase):
+    def test_fifty_peers_one_after_the_other_leave_no_thread_and_no_descriptor(self) -> None:
+        def live() -> None:
+            with Peer("short", hub=self.address) as peer:
+                lamp = peer.share(Lamp, "lamp", timeout=10)
+                seen: List[Any] = []
+                lamp.observe("level", seen.append)
+                lamp.set(level=0.5).outcome(10)
+                eventually(lambda: seen and seen[-1] == 0.5)
+
+        live()
+        before = resources()
+        for _ in range(50):
+            live()
+        eventually(lambda: resources() <= before, "descriptors and threads as before")
