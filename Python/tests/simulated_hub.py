@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import random
 import struct
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from bindbus import messages, values
 from bindbus.grammar import ABSENT, FIRST_TOPIC, Body, Reader
@@ -78,6 +78,7 @@ class SimulatedHub:
         self.subscribed: Dict[int, Set[bytes]] = {}  # by connection of the session whose topic it has
         self.heartbeat, self.heads_due = 0, {}  # type: int, Dict[str, int]
         self.out: List[Tuple[Optional[int], bytes, bytes]] = []
+        self.ways: List[Body] = []
 
     def frame(self, kind: str, topic: int, body: Body) -> bytes:
         code, grammar = DOWN[kind]
@@ -120,7 +121,7 @@ class SimulatedHub:
         self.tell(session, "welcome", {
             "protocol": 0, "logID": self.store.log, "epoch": self.store.epoch, "flags": int(tag in self.store.known),
             "durability": 1, "heartbeatMs": 1_000, "leaseMs": 10_000, "now": 1_700_000_000_000 + now, "hub": "hub",
-            "limits": [{"code": code, "limit": limit} for code, limit in LIMITS.items()], "ways": [],
+            "limits": [{"code": code, "limit": limit} for code, limit in LIMITS.items()], "ways": self.ways,
             "capabilities": ["rescue", "describe", "lists", "users"]})
         self.store.known.add(tag)
 

@@ -8,8 +8,8 @@ import unittest
 from typing import Any, Dict, List, Optional, Tuple
 
 from bindbus import values
-from bindbus.pending import Operation, Pending
 from bindbus.errors import WriteError
+from bindbus.pending import Condition, Operation
 from tests.simulated_hub import StoredModel
 from tests.simulated_peer import SimulatedPeer, World
 
@@ -57,7 +57,6 @@ class History:
         elif kind == "delete":
             operations = [Operation("delete", field), Operation("set", "d", text)]
         elif kind == "condition":
-            from bindbus.pending import Condition
             conditions = [Condition(field, replica.epoch, replica.version_of(field))]
         try:
             id = peer.turn(lambda: session.write("m", operations, self.world.now, conditions, rules))

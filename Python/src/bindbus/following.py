@@ -117,8 +117,10 @@ class Following(Connection):
         try:
             topic, start, kind, body = messages.decode(frame)
         except WireError as error:
-            self.context.emit("notice", f"dropped a frame that breaks the protocol: {error}")
-            return self._drop("badFrames")
+            self._drop("badFrames")
+            if self.counters["badFrames"] in (1, 100, 10_000):  # the log is no place for a flood
+                self.context.emit("notice", f"dropped a frame that breaks the protocol: {error}; update hub or peer")
+            return
         if self.phase not in ("welcoming", "live") or body.get("session", self.session) != self.session:
             return self._drop("otherSession")
         if kind == "welcome" and self.phase == "welcoming":

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from . import values
 from .errors import WriteError
-from .names import element
+from .names import element, is_element_id
 
 Elements = List[Tuple[str, Any]]
 Step = Tuple[str, str, Any]  # verb, id, operand
@@ -23,6 +23,18 @@ def assemble(name: str, stored: Mapping[str, Optional[bytes]]) -> Elements:
             if type(rank) is int and 0 < rank < 1 << 53 and "is" in value:
                 found.append((rank, parts[1], value["is"]))
     return [(id, value) for _, id, value in sorted(found, key=lambda each: each[:2])]
+
+
+def identified(name: str, array: Sequence[Any]) -> Elements:
+    """The elements of an array by their member `id`. Raises `WriteError` for one without."""
+    found: Elements = []
+    for at, each in enumerate(array):
+        id = each.get("id") if isinstance(each, dict) else None
+        if isinstance(id, bool) or not isinstance(id, (str, int)) or not is_element_id(str(id)):
+            raise WriteError(f"{name}: the element at {at} has no id; give each a member `id`, a whole number or 1 to "
+                             "40 of A-Z a-z 0-9 _ -")
+        found.append((str(id), each))
+    return found
 
 
 class StepError(ValueError):

@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import threading
 import typing
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Mapping, Optional, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Mapping, Optional, Type, TypeVar
 
 from . import names, values
 from .errors import BindbusError, FieldError, ShareError, WireError
@@ -14,6 +13,7 @@ from .pending import Operation
 from .pending_write import PendingWrite
 from .shared import POLICIES, Policy, SharedModel
 from .statuses import FieldStatus, ModelStatus
+from .typed import NONE, called, kind_of, plain_of, read_as
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -24,7 +24,6 @@ else:
 
 Value = TypeVar("Value")
 Any_ = TypeVar("Any_")
-_NONE = object()
 
 
 def field(default: Value, *, policy: Policy = "lastWrite", offline: str = "yields", max_length: Optional[int] = None,
@@ -148,25 +147,25 @@ class Declared:
 
     def description(self, order: int) -> Dict[str, Any]:
         """The field as the model's description has it (protocol, 8)."""
-        kind, choices = _kind(self.hint)
+        kind, choices = kind_of(self.hint)
         if self.policy == "list":  # the rule of a list is that of its elements
             inner = typing.get_args(self.hint)
-            kind = _kind(inner[0])[0] if inner else "any"
+            kind = kind_of(inner[0])[0] if inner else "any"
         members = {"type": kind, "min": self.rule.get("min"), "max": self.rule.get("max"), "choices": choices or None,
                    "maxLength": self.rule.get("maxLength"), "unit": self.rule.get("unit"),
-                   "default": _plain(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),
+                   "default": plain_of(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),
                    "policy": "merge" if callable(self.policy) else None if self.policy == "lastWrite" else self.policy,
                    "order": order}
         return {name: value for name, value in members.items() if value is not None}
 
     def check(self, value: Any) -> Any:
         """The JSON value of a Python value. Raises `FieldError` if it does not fit the declaration."""
-        plain, low, high = _plain(value), self.rule.get("min"), self.rule.get("max")
+        plain, low, high = plain_of(value), self.rule.get("min"), self.rule.get("max")
         if isinstance(plain, float) and self.hint is int and plain.is_integer():
             plain = int(plain)
         where = f"{self.owner}.{self.name}"
-        if _read(self.hint, plain) is _NONE:
-            raise FieldError(f"{where}: {value!r} is no {_called(self.hint)}; assign one, or declare another type")
+        if read_as(self.hint, plain) is NONE:
+            raise FieldError(f"{where}: {value!r} is no {called(self.hint)}; assign one, or declare another type")
         if isinstance(plain, (int, float)) and not isinstance(plain, bool):
             if low is not None and not plain >= low or high is not None and not plain <= high:
                 bounds = f"{'' if low is None else low}...{'' if high is None else high}"
@@ -181,8 +180,8 @@ class Declared:
 
     def read(self, value: Any) -> Any:
         """The Python value of a JSON value; the default where it is not of this type."""
-        found = _read(self.hint, value)
-        return _copy(self.default) if found is _NONE else found
+        found = read_as(self.hint, value)
+        return _copy(self.default) if found is NONE else found
 
 
 class Declaration:
@@ -211,8 +210,8 @@ class Declaration:
         declared = self.fields[name]
 
         def read(instance: Model) -> Any:
-            value = instance.shared.get(name, _NONE)
-            value = _copy(declared.default) if value is _NONE else declared.read(value)
+            value = instance.shared.get(name, NONE)
+            value = _copy(declared.default) if value is NONE else declared.read(value)
             instance._saw({name: value})
             return value
 
@@ -230,8 +229,8 @@ class Declaration:
         return shared.set({name: some[name].check(value) for name, value in fields.items()},
                           policies={name: each.policy for name, each in some.items()},
                           offline={name: each.rule.get("offline", "yields") for name, each in some.items()},
-                          defaults={name: _plain(each.default) for name, each in some.items()},
-                          seen={name: _plain(saw[name]) for name in some if name in saw})
+                          defaults={name: plain_of(each.default) for name, each in some.items()},
+                          seen={name: plain_of(saw[name]) for name in some if name in saw})
 
     def propose(self, shared: SharedModel) -> None:
         """Offers the declaration and the defaults to the hub, where both yield to what exists."""
@@ -244,80 +243,8 @@ class Declaration:
             verb = "describe" if session.can("describe") else "setIfAbsent"
             text = values.encode({"fields": mine})
             shared._write([Operation(verb, names.DESCRIPTION, text)], [])
-        weak = [Operation("setIfAbsent", name, values.encode(_plain(each.default)))
+        weak = [Operation("setIfAbsent", name, values.encode(plain_of(each.default)))
                 for name, each in self.fields.items() if each.policy != "list" and name not in replica.fields
                 and present.get(name, mine[name]).get("type") == mine[name]["type"]]
         if weak:
             shared._write(weak, [])
-
-
-# Python's types as JSON's
-
-def _kind(hint: Any) -> Any:
-    """The type of §8, and the choices."""
-    origin = typing.get_origin(hint)
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        choices = [each.value for each in hint]
-        return ("string" if all(isinstance(each, str) for each in choices) else "any"), choices
-    if origin in (list, tuple) or hint in (list, tuple):
-        return "array", []
-    if origin is dict or hint in (dict, bytes) or dataclasses.is_dataclass(hint):
-        return "object", []
-    return {bool: "boolean", int: "integer", float: "number", str: "string"}.get(hint, "any"), []
-
-
-def _called(hint: Any) -> str:
-    return getattr(hint, "__name__", str(hint).replace("typing.", ""))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return {name: _plain(each) for name, each in value.items()} if isinstance(value, dict) else value
-
-
-def _read(hint: Any, value: Any) -> Any:
-    """The value of a type for a JSON value; `_NONE` if it is none of that type."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Union or type(hint).__name__ == "UnionType":
-        return next((found for found in (_read(each, value) for each in inner) if found is not _NONE), _NONE)
-    if hint in (Any, object):
-        return value
-    if hint is type(None):
-        return None if value is None else _NONE
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return next((each for each in hint if each.value == value), _NONE)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _read_dataclass(hint, value)
-    if hint is float:
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _NONE
-    if hint is int:
-        whole = isinstance(value, float) and value.is_integer()
-        return int(value) if whole or isinstance(value, int) and not isinstance(value, bool) else _NONE
-    kind = origin or hint
-    if kind in (list, tuple, dict) and isinstance(value, (list, dict)) and isinstance(value, dict) == (kind is dict):
-        return _read_collection(kind, inner, value)
-    return value if isinstance(hint, type) and isinstance(value, hint) else _NONE
-
-
-def _read_collection(kind: Any, inner: Any, value: Any) -> Any:
-    if kind is dict:
-        read = {name: _read(inner[1], each) if inner else each for name, each in value.items()}
-        return _NONE if any(each is _NONE for each in read.values()) else read
-    some: List[Any] = [_read(inner[0], each) if inner else each for each in value]
-    return _NONE if any(each is _NONE for each in some) else kind(some)
-
-
-def _read_dataclass(hint: Any, value: Any) -> Any:
-    if not isinstance(value, dict):
-        return _NONE
-    hints = typing.get_type_hints(hint)
-    read = {name: _read(hints[name], each) for name, each in value.items() if name in hints}
-    try:
-        return _NONE if any(each is _NONE for each in read.values()) else hint(**read)
-    except TypeError:
-        return _NONE

@@ -99,6 +99,8 @@ class SharedModel(Extras):
     def is_list(self, name: str) -> bool:
         """Whether the elements of the field are written one by one (policy `list`)."""
         head = self._sync.replica.value(name)
+        if any(each.startswith(name + "@") for each in self._sync.writes.over):
+            return True  # the description may be on its way
         described = self.description.get("fields", {}).get(name, {})
         return head is not None and head.startswith(b'{"$list"') or (
             isinstance(described, dict) and described.get("policy") == "list")
@@ -151,7 +153,7 @@ class SharedModel(Extras):
         if policy == "list":
             if not isinstance(value, (list, tuple)):
                 raise WriteError(f"{self.id}.{name} is a list; assign a list")
-            steps = lists.difference(self._sync.writes.shown_list(name), _identified(name, value))
+            steps = lists.difference(self._sync.writes.shown_list(name), lists.identified(name, value))
             return [Operation(verb, f"{name}@{id}", None if verb == "delete" else values.encode(operand))
                     for verb, id, operand in steps]
         if policy == "add":
@@ -293,14 +295,3 @@ class SharedModel(Extras):
     async def current(self, timeout: float) -> bool:
         """`wait_current` for asyncio: does not block the event loop."""
         return await asyncio.to_thread(self.wait_current, timeout)
-
-
-def _identified(name: str, elements: Sequence[Any]) -> lists.Elements:
-    found = []
-    for at, each in enumerate(elements):
-        id = each.get("id") if isinstance(each, dict) else None
-        if isinstance(id, bool) or not isinstance(id, (str, int)) or not names.is_element_id(str(id)):
-            raise WriteError(f"{name}: the element at {at} has no id; give each a member `id`, a whole number or 1 to "
-                             "40 of A-Z a-z 0-9 _ -")
-        found.append((str(id), each))
-    return found
