@@ -117,6 +117,22 @@ class LiarTests(unittest.TestCase):
         self.assertEqual(model.items(), before)
         self.assertEqual(self.peer.status.phase, "live")
 
+    def test_a_value_that_is_no_json_is_shown_as_text_and_harms_nothing_else(self) -> None:
+        model = self.peer.model("m")
+        told: List[object] = []
+        model.observe("level", told.append)
+        version = model.set({"level": 0.5}).committed(10)
+        hub = self.liar.hub
+        stored = hub.store.models["m"]
+        lie = hub.frame("commits", hub.topics["m"], {
+            "epoch": hub.store.epoch, "previous": version, "time": 0, "origins": [{"tag": bytes(8), "name": "liar"}],
+            "names": {"first": len(hub.ids["m"]), "names": []}, "commits": [{"origin": 0, "number": 0, "hops": 0,
+             "changes": [{"field": hub.ids["m"].index("level"), "value": b"{no json"}]}]})
+        self.lie([[lie]])
+        eventually(lambda: "{no json" in told)
+        self.assertEqual(stored.version, version)
+        self.peer.model("n").set({"a": 1}).committed(10)
+
     def test_a_hub_that_vanishes_is_looked_for_without_an_end_of_descriptors(self) -> None:
         self.peer.model("m").set({"level": 0.5}).committed(10)
         self.liar.end()

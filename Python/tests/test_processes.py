@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from typing import Any, Dict, List
 
 from bindbus import Model, Peer, field, model, ranged
-from tests.support import HubTestCase, eventually, resources
+from tests.support import HubTestCase, binary, eventually, resources
 
 
 @model
@@ -136,6 +137,36 @@ class DurableHubTests(HubTestCase):
         for write in peer.restored:
             self.assertIn(write.outcome(20).kind, ("committed", "superseded"))
         self.assertEqual(peer.model("m")["count"], 4)
+
+
+class EdgeTests(HubTestCase):
+    def test_a_peer_at_an_edge_is_stale_while_the_edge_is_cut_off_and_its_writes_go_on_later(self) -> None:
+        edge = f"ipc://{self.folder}/edge.sock"
+        arguments = [binary("bindhub"), "serve", "--upstream", self.address, "--listen", edge, "--heartbeat", "250"]
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                   env=self.environment)
+        self.addCleanup(self.end, process)
+        peer = Peer("far", hub=edge)
+        self.addCleanup(peer.close, 0)
+        far, near = peer.share(Lamp, "lamp", timeout=20), self.peer("near").share(Lamp, "lamp", timeout=10)
+        self.assertEqual(far.set(level=0.5).outcome(20).kind, "committed")
+        eventually(lambda: near.level == 0.5)
+        near.level = 0.6
+        eventually(lambda: far.level == 0.6)
+        assert self.hub is not None
+        self.hub.send_signal(signal.SIGSTOP)
+        eventually(lambda: not far.status.is_current)
+        write = far.set(level=0.7)
+        self.assertEqual(far.level, 0.7)
+        self.hub.send_signal(signal.SIGCONT)
+        self.assertEqual(write.outcome(20).kind, "committed")
+        eventually(lambda: near.level == 0.7 and far.status.is_current)
+
+    def end(self, process: "subprocess.Popen[str]") -> None:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 class ManyTimesTests(HubTestCase):

@@ -61,7 +61,7 @@ class Claims:
         if name != ME:
             return field.value if field and field.tag == self.tag else None
         for slot, each in replica.fields.items():
-            said = values.decode(each.value) if slot.startswith(SLOT) and each.value else None
+            said = values.decoded(each.value) if slot.startswith(SLOT) and each.value else None
             if isinstance(said, dict) and said.get("tag") == self.tag.hex() and "says" in said:
                 return values.encode(said["says"])
         return None

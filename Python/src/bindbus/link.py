@@ -31,6 +31,7 @@ class Link(threading.Thread):
         self.wake_reads, self.wake_writes = os.pipe()
         os.set_blocking(self.wake_writes, False)
         os.set_blocking(self.wake_reads, False)
+        self.wake_lock = threading.Lock()
         self.dealer: Optional[Any] = None
         self.sub: Optional[Any] = None
         self.monitors: List[Any] = []
@@ -40,11 +41,12 @@ class Link(threading.Thread):
 
     def wake(self) -> None:
         """Has a turn begin now. Callable from any thread."""
-        if not self.has_ended:
-            try:
-                os.write(self.wake_writes, b"!")
-            except (BlockingIOError, OSError):
-                pass  # a turn is due anyway, or there is none any more
+        with self.wake_lock:  # else the descriptor may be another file's by now
+            if not self.has_ended:
+                try:
+                    os.write(self.wake_writes, b"!")
+                except BlockingIOError:
+                    pass  # a turn is due anyway
 
     def run(self) -> None:
         """The thread."""
@@ -58,11 +60,12 @@ class Link(threading.Thread):
                     return
                 happened, frames = self._wait(turn.milliseconds)
         finally:
-            self.has_ended = True
+            with self.wake_lock:
+                self.has_ended = True
+                os.close(self.wake_reads)
+                os.close(self.wake_writes)
             self._close_sockets(GOODBYE_MS)
             self.context.term()
-            os.close(self.wake_reads)
-            os.close(self.wake_writes)
 
     def _wait(self, milliseconds: int) -> Any:
         now = self.clock()

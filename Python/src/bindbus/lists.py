@@ -18,7 +18,7 @@ def assemble(name: str, stored: Mapping[str, Optional[bytes]]) -> Elements:
     for field, text in stored.items():
         parts = element(field)
         if parts and parts[0] == name and text is not None:
-            value = values.decode(text)
+            value = values.decoded(text)
             rank = value.get("at") if isinstance(value, dict) else None
             if type(rank) is int and 0 < rank < 1 << 53 and "is" in value:
                 found.append((rank, parts[1], value["is"]))

@@ -80,7 +80,8 @@ class Model:
 
     def observe(self, name: str, receive: Callable[[Any], None]) -> Observer[Any]:
         """Calls `receive` with what the field shows now and at each change, on the peer's thread of observers, until
-        `cancel()` of what this returns."""
+        `cancel()` of what this returns. Raises `FieldError` for what is no field."""
+        self._look(name)
         return self.shared._observers.add(lambda: self._look(name), receive)
 
     def values(self, name: str) -> AsyncIterator[Any]:
@@ -88,6 +89,8 @@ class Model:
         return self.shared._observers.values(lambda: self._look(name))
 
     def _look(self, name: str) -> Any:
+        if name not in declaration_of(type(self)).fields:
+            raise FieldError(f"{self.shared.id} has no field {name}")
         value = getattr(self, name)
         return repr(value), value
 
@@ -235,14 +238,13 @@ class Declaration:
     def propose(self, shared: SharedModel) -> None:
         """Offers the declaration and the defaults to the hub, where both yield to what exists."""
         mine = {name: each.description(at) for at, (name, each) in enumerate(self.fields.items(), 1)}
-        present = shared.description.get("fields", {})
+        fields = shared.description.get("fields", {})
+        present = {name: each for name, each in fields.items() if isinstance(each, dict)}
         session, replica = shared._runtime.session, shared._sync.replica
-        if any(present.get(name) is None or not each.items() <= present[name].items()
-               if all(not isinstance(value, (list, dict)) for value in each.values()) else present.get(name) != each
-               for name, each in mine.items()):
+        if any(present.get(name, {}).get(member, NONE) != value
+               for name, each in mine.items() for member, value in each.items()):
             verb = "describe" if session.can("describe") else "setIfAbsent"
-            text = values.encode({"fields": mine})
-            shared._write([Operation(verb, names.DESCRIPTION, text)], [])
+            shared._write([Operation(verb, names.DESCRIPTION, values.encode({"fields": mine}))], [])
         weak = [Operation("setIfAbsent", name, values.encode(plain_of(each.default)))
                 for name, each in self.fields.items() if each.policy != "list" and name not in replica.fields
                 and present.get(name, mine[name]).get("type") == mine[name]["type"]]

@@ -7,6 +7,8 @@ import queue
 import threading
 from typing import Any, AsyncIterator, Callable, Generic, List, Optional, Tuple, TypeVar
 
+from .errors import BindbusError
+
 Shown = TypeVar("Shown")
 log = logging.getLogger("bindbus")
 _hops = threading.local()
@@ -71,7 +73,10 @@ class Observers:
         with self.lock:
             self.is_scheduled, hops = False, self.hops()
             for observer in self.all:
-                key, value = observer.look()
+                try:
+                    key, value = observer.look()
+                except BindbusError:
+                    continue  # the model was left
                 if key != observer.last:
                     observer.last = key
                     calls.append((observer, value))
@@ -134,7 +139,10 @@ class Lane:
             call = self.calls.get()
             if call is None:
                 return
-            call()
+            try:
+                call()
+            except Exception:
+                log.exception("what ran on the thread of observers raised")
 
     def end(self) -> None:
         """Ends the thread after what was posted; waits for it, unless this is that thread."""

@@ -24,6 +24,7 @@ class Context:
     def __init__(self, tag: bytes, keeps: bool) -> None:
         self.tag, self.keeps = tag, keeps
         self.effects: List[Effect] = []
+        self.count = self.size = 0  # of all pending writes
 
     def emit(self, do: str, a: Any = None, b: Any = None, c: Any = None) -> None:
         """Requests an effect."""
@@ -39,16 +40,35 @@ class Overlay:
         self.by_number: Dict[int, int] = {}
         self.over: Dict[str, List[int]] = {}
         self.last_number = 0
+        self.last_conditional = 0  # no write before it is superseded, since its condition may refer to that
+        self.arriving: List[Pending] = []  # committed writes whose version the replica has not reached
+        self._cache: Dict[str, Optional[bytes]] = {}
+        self._cached_at = (0, 0)
+        self._stamp = 0
+
+    def touch(self) -> None:
+        """What shows may have changed."""
+        self._stamp += 1
+        self.context.emit("changed", self.model)
 
     def shown(self, name: str) -> Optional[bytes]:
         """The committed value under the pending writes of this peer, oldest first."""
-        value, version = self.replica.value(name), self.replica.version_of(name)
-        for id in self.over.get(name, ()):
-            write = self.pending[id]
-            for operation in () if write.is_hidden else write.overlay:
-                if operation.field == name:
-                    value = write.over(operation, value, version)
-        return value
+        ids = self.over.get(name)
+        if not ids:
+            return self.replica.value(name)
+        if self._cached_at != (self.replica.stamp, self._stamp):
+            self._cache, self._cached_at = {}, (self.replica.stamp, self._stamp)
+        if name not in self._cache:
+            self._cache[name] = self.replica.value(name)
+            for id in ids:
+                self._lay(self.pending[id], name)
+        return self._cache[name]
+
+    def _lay(self, write: Pending, name: str) -> None:
+        """Lays a write over what the cache has of a field."""
+        for operation in () if write.is_hidden else write.overlay:
+            if operation.field == name:
+                self._cache[name] = write.over(operation, self._cache[name], self.replica.version_of(name))
 
     def shown_names(self) -> List[str]:
         """The names of the fields that show a value, those of elements and of the protocol included."""
@@ -61,7 +81,7 @@ class Overlay:
             for operation in () if write.is_hidden else write.overlay:
                 parts = element(operation.field)
                 if parts and parts[0] == name and (operation.verb in LIST_VERBS or operation.verb == "delete"):
-                    operand = None if operation.value is None else values.decode(operation.value)
+                    operand = values.decoded(operation.value)
                     try:
                         elements = lists.apply(elements, [(operation.verb, parts[1], operand)])
                     except ValueError:
@@ -81,9 +101,16 @@ class Overlay:
             if operation.field not in write.seen:
                 write.seen[operation.field] = Seen(self.replica.value(operation.field), self.replica.epoch,
                                                    self.replica.version_of(operation.field))
-            if write.id not in self.over.get(operation.field, ()):
-                self.over.setdefault(operation.field, []).append(write.id)
+            over = self.over.setdefault(operation.field, [])
+            if over[-1:] != [write.id]:
+                over.append(write.id)
         self.pending[write.id] = write
+        for name in {operation.field for operation in write.overlay} & self._cache.keys():
+            self._lay(write, name)  # if the cache is old it is made anew anyway
+        write.counted = write.size
+        self.context.count, self.context.size = self.context.count + 1, self.context.size + write.counted
+        if write.conditions:
+            self.last_conditional = write.id
         if write.number:
             self.by_number[write.number] = write.id
             self.last_number = max(self.last_number, write.number)
@@ -104,10 +131,11 @@ class Overlay:
     def release(self, write: Pending) -> None:
         """Removes a write from the overlay."""
         del self.pending[write.id]
+        self.context.count, self.context.size = self.context.count - 1, self.context.size - write.counted
         if write.number and self.by_number.get(write.number) == write.id:
             del self.by_number[write.number]
         for name in {operation.field for operation in write.overlay}:
             self.over[name].remove(write.id)
             if not self.over[name]:
                 del self.over[name]
-        self.context.emit("changed", self.model)
+        self.touch()

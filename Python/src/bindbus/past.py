@@ -82,7 +82,7 @@ class Extras:
         with self._runtime.lock:
             sync = ephemeral._sync
             slots = [sync.writes.shown(name) for name in sync.writes.shown_names() if name.startswith(names.SLOT)]
-        found = [values.decode(slot) for slot in slots if slot is not None]
+        found = [values.decoded(slot) for slot in slots if slot is not None]
         return sorted((PresentPeer(slot["tag"], slot["name"], slot["since"] / 1_000, slot.get("says"))
                        for slot in found if isinstance(slot, dict) and {"tag", "name", "since"} <= slot.keys()),
                       key=lambda peer: (peer.since, peer.name, peer.tag))
@@ -153,7 +153,7 @@ def _commit(body: Dict[str, Any]) -> HistoryCommit:
     by_state: List[List[Any]] = [[], [], []]
     for change in body["changes"]:
         by_state[change["state"]].append(change)
-    changes = {each["name"]: values.decode(each["value"]) if each["value"] is not None else None
+    changes = {each["name"]: values.decoded(each["value"])
                for each in by_state[0]}
     deleted, removed = (tuple(each["name"] for each in by_state[state]) for state in (1, 2))
     return HistoryCommit(body["epoch"], body["version"], body["time"] / 1_000, body["origin"]["name"],

@@ -70,6 +70,7 @@ class Pending:
     number: int = 0
     epoch: int = 0  # in which its number was assigned
     is_earlier: bool = False  # an earlier process of this identity has sent it
+    counted: int = 0  # its size when it was made
     is_due: bool = True
     was_sent: bool = False
     heartbeat: int = 0  # after which it was last sent
@@ -121,7 +122,7 @@ class Pending:
 
 def merged_text(base: Optional[bytes], first: Optional[bytes], second: Optional[bytes]) -> Optional[bytes]:
     """The merge of two edits of a JSON text; None if one of the three is no text."""
-    texts = ["" if text is None else values.decode(text) for text in (base, first, second)]
+    texts = ["" if text is None else values.decoded(text) for text in (base, first, second)]
     return values.encode(merge_texts(*texts)) if all(isinstance(text, str) for text in texts) else None
 
 
@@ -187,7 +188,7 @@ class Resolver:
     def conflict(self, name: str) -> Outcome:
         """What is committed in a field instead of the write's value."""
         known = self.replica.fields.get(name)
-        value = None if known is None or known.value is None else values.decode(known.value)
+        value = None if known is None else values.decoded(known.value)
         return Outcome("conflict", field=name, value=value, version=known.version if known else 0,
                        writer=known.name if known else "")
 

@@ -35,6 +35,7 @@ class Replica:
 
     def __init__(self) -> None:
         self.epoch = self.version = 0
+        self.stamp = 0  # another one after each change
         self.fields: Dict[str, Field] = {}
         self.ids: List[str] = []
         self.id_of: Dict[str, int] = {}
@@ -76,12 +77,14 @@ class Replica:
         """Replaces a field."""
         self.fields[name] = field
         self._digests.pop(name, None)
+        self.stamp += 1
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Drops all other fields: a snapshot does not have them."""
         kept = set(names)
         self.fields = {name: field for name, field in self.fields.items() if name in kept}
         self._digests.clear()
+        self.stamp += 1
 
     def digest(self) -> int:
         """The sum that the hub computes too (5.2-15)."""

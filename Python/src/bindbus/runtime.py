@@ -144,10 +144,10 @@ class Runtime:
                 self._carry_out()
                 if self.outbox is not None and any(effect.do == "send" for effect in self._for_link):
                     self.outbox.sync()
-            except OutboxError as error:  # what the file does not hold must not be sent
-                log.error("%s; this peer stops", error)
+            except Exception as error:  # what the file of an outbox does not hold must not be sent
+                log.error("%s; this peer stops", error, exc_info=not isinstance(error, OutboxError))
+                session.take_effects()
                 self._for_link = []
-                session.context.keeps = False
                 session.stop(str(error))
                 self._carry_out()
             effects, self._for_link = self._for_link, []
@@ -187,7 +187,7 @@ class Runtime:
             merged: Optional[bytes] = None
             if merge is not None:
                 try:
-                    merged = values.encode(merge(*[None if text is None else values.decode(text) for text in texts]))
+                    merged = values.encode(merge(*map(values.decoded, texts)))
                 except Exception:  # the program gives the write up as a conflict
                     log.exception("the merge function of %s raised; the write ends as a conflict", name)
             with self.lock:

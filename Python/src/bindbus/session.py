@@ -58,11 +58,10 @@ class Session(Following):
         return write.id
 
     def _check_room(self, write: Pending, freed: int) -> None:
-        waiting = [each for model in self.models.values() for each in model.writes.pending.values()]
-        size = sum(each.size for each in waiting)
-        if len(waiting) - freed >= MOST_WRITES or size + write.size > MOST_BYTES:
-            raise WriteError(f"the outbox is full: {len(waiting)} writes of {size} bytes wait for the hub; start a hub "
-                             "or write less")
+        count, size = self.context.count, self.context.size
+        if count - freed >= MOST_WRITES or size + write.size > MOST_BYTES:
+            raise WriteError(f"the outbox is full: {count} writes of {size} bytes wait for the hub; start a hub or "
+                             "write less")
 
     def _ground(self, model: ModelSync, write: Pending, name: str, superseded: List[Pending],
                 default: Optional[bytes], saw: Optional[bytes]) -> Seen:
@@ -93,7 +92,7 @@ class Session(Following):
             write.seen[name] = Seen(theirs, model.replica.epoch, model.replica.version_of(name))
             if model.writes.keeps:
                 self.context.emit("journal", {"kind": "written", **kept(write)})
-            self.context.emit("changed", model.model)
+            model.writes.touch()
 
     def withdraw(self, id: int) -> bool:
         """Asks not to apply a write any more. Returns False if it has an outcome."""

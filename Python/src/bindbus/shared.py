@@ -56,7 +56,7 @@ class SharedModel(Extras):
             text = self._sync.writes.shown(name)
         if text is None:
             raise KeyError(f"{self.id} has no field {name}; it was never written, or deleted")
-        return values.decode(text)
+        return values.decoded(text)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value that shows, or `default`."""
@@ -93,8 +93,8 @@ class SharedModel(Extras):
         """The declarations of the fields, as the hub has them; empty if there are none."""
         with self._runtime.lock:
             text = self._sync.writes.shown(names.DESCRIPTION)
-        found = {} if text is None else values.decode(text)
-        return found if isinstance(found, dict) else {}
+        found = {} if text is None else values.decoded(text)
+        return found if isinstance(found, dict) and isinstance(found.get("fields", {}), dict) else {}
 
     def is_list(self, name: str) -> bool:
         """Whether the elements of the field are written one by one (policy `list`)."""

@@ -233,5 +233,6 @@ class ModelSync:
         for write in self.writes.unacknowledged():
             refused = Outcome("refused", code="notPermitted", text=why)
             self.writes.end(write, unknown(why) if write.number else refused)
-        self.replica.fields, self.replica.version, self.replica.epoch = {}, 0, 0
+        self.replica.keep_only(())
+        self.replica.version = self.replica.epoch = 0
         self.context.emit("changed", self.model)

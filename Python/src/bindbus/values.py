@@ -55,6 +55,14 @@ def decode(text: bytes) -> Any:
     return _python(_parsed(text))
 
 
+def decoded(text: Optional[bytes]) -> Any:
+    """The same for what a hub has sent: None for no value, and the text itself where it is not JSON."""
+    try:
+        return None if text is None else decode(text)
+    except ValueError:
+        return (text or b"").decode(errors="replace")
+
+
 def _python(value: Any) -> Any:
     if isinstance(value, _Number):
         return float(value) if set(value) & set(".eE") else _integer(value)

@@ -31,9 +31,8 @@ class WriteQueue(Overlay):
         if not write.is_plain_set:
             return []
         fields = {each.field for each in write.operations}
-        conditional = max((each.id for each in self.pending.values() if each.conditions), default=0)
         found = {self.over[name][-1] for name in fields if self.over.get(name)}
-        some = [self.pending[id] for id in sorted(found) if id > conditional]
+        some = [self.pending[id] for id in sorted(found) if id > self.last_conditional]
         return [each for each in some if not each.number and not each.is_second_try and each.is_plain_set
                 and not each.is_asking and each.rules == write.rules
                 and all(op.field in fields and self.over[op.field][-1] == each.id for op in each.operations)]
@@ -90,7 +89,7 @@ class WriteQueue(Overlay):
             return "ended"
         if result in ("send", "wait"):
             if write.operations != former:
-                self.context.emit("changed", self.model)
+                self.touch()
             return str(result)
         seen = write.seen[result]
         self.context.emit("merge", write.id, result, (seen.base, write.value(result), self.replica.value(result)))
@@ -103,6 +102,7 @@ class WriteQueue(Overlay):
         self.by_number[write.number] = write.id
         if write.number <= self.last_decided:
             write.is_hidden = True
+            self.touch()
         if self.keeps:
             self.context.emit("journal", {"kind": "numbered", **kept(write)})
 
@@ -110,6 +110,7 @@ class WriteQueue(Overlay):
         self.by_number.pop(write.number, None)
         write.number, write.is_due, write.is_earlier, write.was_sent = 0, True, False, False
         write.is_hidden = False
+        self.touch()
         if self.keeps:
             self.context.emit("journal", {"kind": "written", **kept(write)})
 
@@ -149,19 +150,23 @@ class WriteQueue(Overlay):
         for number, id in self.by_number.items():
             if number <= upto and not self.pending[id].is_hidden:
                 self.pending[id].is_hidden = True
-                self.context.emit("changed", self.model)
+                self.touch()
 
     def unhide(self) -> None:
         """Another epoch may have lost what was decided; the next mark hides what it kept."""
         self.last_decided = 0
         for write in self.unacknowledged():
             write.is_hidden = False
+        self.touch()
 
     def reached(self, version: Optional[int]) -> None:
         """Drops committed writes whose version the replica has reached; None: all of them."""
-        for write in list(self.pending.values()):
-            if write.committed_at is not None and (version is None or write.committed_at <= version):
+        arriving, self.arriving = self.arriving, []
+        for write in arriving:
+            if version is None or write.committed_at is None or write.committed_at <= version:
                 self.release(write)
+            else:
+                self.arriving.append(write)
 
     def receive(self, body: Body, epoch: int, now: int) -> Tuple[str, bool]:
         """Handles an outcome. Returns what it was, and whether the model has to be joined again."""
@@ -180,7 +185,7 @@ class WriteQueue(Overlay):
             self.retry_reason = RETRIES[body["code"]]
             for each, id in self.by_number.items():
                 self.pending[id].is_due = self.pending[id].is_due or each >= number
-            self.context.emit("changed", self.model)
+            self.touch()
             return "retryLater", False
         if write is None or write.committed_at is not None:
             return "", False
@@ -208,7 +213,8 @@ class WriteQueue(Overlay):
             self.release(write)
         else:
             write.committed_at = version
-            self.context.emit("changed", self.model)
+            self.arriving.append(write)
+            self.touch()
 
     def _keep(self, write: Pending) -> None:
         """Unchanged. A merge that would still change the values here was compared with newer ones: it stays for now."""
@@ -221,13 +227,14 @@ class WriteQueue(Overlay):
         self.settle(write, Outcome("unchanged"))
         self.by_number.pop(write.number)
         write.committed_at = self.replica.version + 1
+        self.arriving.append(write)
 
     def _conflict(self, write: Pending, body: Body, epoch: int) -> None:
         rule = write.rules.get(body["field"])
         if rule in ("text", "merge") and not write.is_void and (rule == "text" or write.attempts < MOST_MERGES):
             write.attempts, write.conditions, write.waits_for = write.attempts + 1, [], (epoch, body["version"])
             return self._unnumber(write)
-        value = None if body["value"] is None else values.decode(body["value"])
+        value = values.decoded(body["value"])
         self.end(write, Outcome("conflict", body["version"], epoch, field=body["field"], value=value,
                                 writer=body["name"]))
 
@@ -273,3 +280,4 @@ class WriteQueue(Overlay):
             if write.committed_at is None:
                 self.settle(write, outcome)
             self.release(write)
+        self.arriving = []
