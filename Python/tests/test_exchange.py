@@ -8,6 +8,7 @@ import unittest
 from typing import List
 
 from bindbus import messages
+from bindbus.connection import DRAFT
 from bindbus.grammar import Reader
 from bindbus.pending import Operation
 from bindbus.session import Session
@@ -68,6 +69,9 @@ class ExchangeTests(unittest.TestCase):
                         said, frame = self.without_capabilities(said), self.without_capabilities(frame)
                     self.assertEqual(said.hex(), frame.hex())
         self.assertEqual(session.phase, "stopped")
+
+    def test_the_draft_is_that_of_the_protocol_page(self) -> None:
+        self.assertIn(DRAFT, (vectors.FOLDER.parent / "protocol.md").read_text())
 
     def without_capabilities(self, frame: bytes) -> bytes:
         reader = Reader(frame)

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from typing import Any, Dict, List
 
-from bindbus import Model, Peer, field, model, ranged
+from bindbus import Model, Peer, ShareError, field, model, ranged
 from tests.support import HubTestCase, binary, eventually, resources
 
 
@@ -137,6 +138,40 @@ class DurableHubTests(HubTestCase):
         for write in peer.restored:
             self.assertIn(write.outcome(20).kind, ("committed", "superseded"))
         self.assertEqual(peer.model("m")["count"], 4)
+
+
+class LostHubTests(HubTestCase):
+    def test_a_hub_that_lost_its_memory_gets_the_values_back_from_a_python_replica(self) -> None:
+        peer = self.peer()
+        model = peer.model("m")
+        model.set({"a": 1, "b": [1, 2], "gone": 0}).committed(10)
+        model.delete("gone").committed(10)
+        model.add("count", 5).committed(10)
+        self.kill_hub()
+        model.add("count", 1)
+        self.start_hub()
+        eventually(lambda: model.status.is_current and not model.status.unconfirmed)
+        self.assertEqual(dict(model.items()), {"a": 1, "b": [1, 2], "count": 6})
+        self.assertEqual(self.bindpeer("get", "m"), "m.a = 1\nm.b = [1,2]\nm.count = 6\n")
+        self.assertIn("equal", subprocess.run([binary("bindhub"), "verify", "--hub", self.address],
+                                              capture_output=True, text=True, env=self.environment).stdout)
+
+    def test_of_two_peers_with_copies_of_one_outbox_the_earlier_stops_and_nothing_is_done_twice(self) -> None:
+        self.kill_hub()
+        path = f"{self.folder}/one.outbox"
+        first = self.peer("kiosk", outbox=path)
+        first.model("m").add("count", 1)
+        shutil.copy(path, path + ".copy")
+        self.start_hub()
+        eventually(lambda: first.model("m").status.is_current and not first.model("m").status.unconfirmed)
+        second = self.peer("kiosk", outbox=path + ".copy")
+        eventually(lambda: first.status.phase == "stopped")
+        self.assertIn(second.restored[0].outcome(20).kind, ("committed", "unknown"))
+        model = second.model("m")
+        eventually(lambda: model.status.is_current and not model.status.unconfirmed)
+        self.assertEqual(model["count"], 1)
+        with self.assertRaisesRegex(ShareError, "start a new one"):
+            first.model("other")
 
 
 class EdgeTests(HubTestCase):
