@@ -14,8 +14,9 @@ class PendingWrite:
     `fields` are the names of the fields that it concerns, `model` is the model's id.
     """
 
-    def __init__(self, model: str, fields: List[str], withdraw: Callable[[], bool] = lambda: False) -> None:
-        self.model, self.fields = model, fields
+    def __init__(self, model: str, fields: List[str], withdraw: Callable[[], bool] = lambda: False,
+                 post: Callable[[Callable[[], None]], None] = lambda call: call()) -> None:
+        self.model, self.fields, self._post = model, fields, post
         self.merges: Dict[str, Callable[[Any, Any, Any], Any]] = {}
         self._withdraw = withdraw
         self._done = threading.Condition()
@@ -68,11 +69,14 @@ class PendingWrite:
             except RuntimeError:
                 pass  # the loop has ended before the write
 
-        self.when_settled(pass_on)
+        self._receive(pass_on)
         return future.__await__()
 
     def when_settled(self, receive: Callable[[Outcome], None]) -> None:
-        """Calls `receive` once with the outcome, on the thread that learns it; it must not block."""
+        """Calls `receive` once with the outcome, on the peer's thread of observers."""
+        self._receive(lambda outcome: self._post(lambda: receive(outcome)))
+
+    def _receive(self, receive: Callable[[Outcome], None]) -> None:
         with self._done:
             if self._outcome is None:
                 self._receivers.append(receive)

@@ -50,7 +50,7 @@ class Runtime:
         for sync in self.session.models.values():
             for write in sync.writes.pending.values():
                 fields = [each.field for each in write.operations]
-                self.writes[write.id] = PendingWrite(write.model, fields, self._withdrawal(write.id))
+                self.writes[write.id] = PendingWrite(write.model, fields, self._withdrawal(write.id), self.lane.post)
         return list(self.writes.values())
 
     def now(self) -> int:
@@ -95,7 +95,7 @@ class Runtime:
         """Lays a write over a model and has it sent. With an outbox it survives the process once this returns."""
         with self.lock:
             number = self.session.write(id, operations, self.now(), **options)
-            write = PendingWrite(id, fields, self._withdrawal(number))
+            write = PendingWrite(id, fields, self._withdrawal(number), self.lane.post)
             write.merges = merges
             self.writes[number] = write
             try:
