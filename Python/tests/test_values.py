@@ -49,6 +49,6 @@ class ValueTests(unittest.TestCase):
                 values.decode(text)
 
     def test_malformed_escapes_are_ordinary_objects(self) -> None:
-        for text in (b'{"$int":"abc"}', b'{"$int":"01"}', b'{"$float":"7"}', b'{"$bytes":"!"}'):
+        for text in (b'{"$int":"abc"}', b'{"$int":"01"}', b'{"$int":"-0"}', b'{"$float":"7"}', b'{"$bytes":"!"}'):
             with self.subTest(text=text):
                 self.assertIsInstance(values.decode(text), dict)

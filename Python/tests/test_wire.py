@@ -1,6 +1,7 @@
 """Frames: the vectors `wire` and `bad` of the protocol."""
 from __future__ import annotations
 
+import random
 import struct
 import unittest
 
@@ -70,3 +71,16 @@ class WireTests(unittest.TestCase):
                 for length in range(len(frame)):
                     with self.subTest(name, length=length), self.assertRaises(WireError):
                         messages.decode(frame[:length])
+
+    def test_any_bytes_are_read_or_refused_and_nothing_else(self) -> None:
+        chance = random.Random(5)
+        frames = [bytes.fromhex(vector["hex"]) for _, vector in vectors.each("wire")
+                  if vector["direction"] == "hub to peer"]
+        for _ in range(20_000):
+            frame = bytearray(chance.choice(frames))
+            for _ in range(chance.randrange(1, 4)):
+                frame[chance.randrange(len(frame))] = chance.choice([0, 1, 255, chance.randrange(256)])
+            try:
+                messages.decode(bytes(frame))
+            except WireError:
+                pass

@@ -11,7 +11,7 @@ from typing import Any, Hashable, List, Optional, Tuple, Union, cast
 from .errors import WriteError
 
 _EXACT, _DEEPEST, _SPACE = 1 << 53, 128, " \t\n\r"
-_CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)\Z")
+_CANONICAL = re.compile(r"(0|-?[1-9][0-9]*)\Z")
 _HALF = re.compile("[\ud800-\udfff]")
 _FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -65,7 +65,7 @@ def decoded(text: Optional[bytes]) -> Any:
 
 def _python(value: Any) -> Any:
     if isinstance(value, _Number):
-        return float(value) if set(value) & set(".eE") else _integer(value)
+        return float(value) if set(value) & set(".eE") or value == "-0" else _integer(value)
     if isinstance(value, list):
         return [_python(each) for each in value]
     if not isinstance(value, dict):
