@@ -37,7 +37,7 @@ class Everything(Model):
 
 class ModelTests(unittest.TestCase):
     def setUp(self) -> None:
-        self.peer = Peer("py", hub="ipc:///tmp/py-no-hub-here/hub.sock")
+        self.peer = Peer("py", hub="ipc:///nonexistent/hub.sock")
         self.addCleanup(self.peer.close, 0)
         self.all = self.peer.share(Everything, "all", timeout=0)
 

@@ -204,6 +204,29 @@ class EdgeTests(HubTestCase):
         process.stdout.close()
 
 
+class FullDiskTests(HubTestCase):
+    def test_a_write_that_the_outbox_cannot_take_is_refused_and_shows_nothing(self) -> None:
+        self.kill_hub()
+        program = self.program(
+            "import resource\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+            "from bindbus import Peer\n"
+            "peer = Peer('kiosk', outbox='kiosk.outbox')\n"
+            "model, count = peer.model('m'), 0\n"
+            "try:\n"
+            "    while True: model.add('count', 1); count += 1\n"
+            "except ValueError as error: print(count, model['count'], error)\n"
+            "peer.close(0)\n")
+        count, shown, words = program.communicate(timeout=20)[0].split(" ", 2)
+        self.assertEqual(count, shown)
+        self.assertIn("make room on the disk; nothing was written", words)
+        self.start_hub()
+        peer = self.peer("kiosk", outbox=f"{self.folder}/kiosk.outbox")
+        for write in peer.restored:
+            self.assertEqual(write.outcome(20).kind, "committed")
+        self.assertEqual(peer.model("m")["count"], int(count))
+
+
 class ManyTimesTests(HubTestCase):
     def test_fifty_peers_one_after_the_other_leave_no_thread_and_no_descriptor(self) -> None:
         def live() -> None:

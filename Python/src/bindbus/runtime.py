@@ -101,10 +101,19 @@ class Runtime:
             try:
                 self._carry_out()
             except OutboxError as error:
-                self.session.withdraw(number)
+                self._take_back(number)
                 raise WriteError(f"{error}; nothing was written") from None
         self.wake()
         return write
+
+    def _take_back(self, number: int) -> None:
+        """Forgets a write that the outbox could not take."""
+        keeps, self.session.context.keeps = self.session.context.keeps, False
+        self.session.withdraw(number)
+        self.session.context.keeps = keeps
+        if self.outbox is not None:
+            self.outbox.kept.writes.pop(number, None)
+        self._carry_out()
 
     def _withdrawal(self, number: int) -> Callable[[], bool]:
         def withdraw() -> bool:
