@@ -74,6 +74,7 @@ class Pending:
     is_due: bool = True
     was_sent: bool = False
     heartbeat: int = 0  # after which it was last sent
+    unanswered_since: int = 0  # the heartbeat at which it was first found decided but without an outcome
     is_void: bool = False
     is_second_try: bool = False  # its first outcome is unknown; it is sent on condition of what its writer saw
     is_hidden: bool = False  # the committed values hold its effect, or it was refused

@@ -188,6 +188,8 @@ class Session(Following):
         if self._beat(body["number"], now):
             self.hub_now = body["now"]
             for model in self.models.values():
+                if self.is_restored and model.progress == "current":
+                    model.writes.end_unanswered(self.heartbeat_count)
                 model.writes.send_again(self.heartbeat_count)
                 self._claim(model, now)
 

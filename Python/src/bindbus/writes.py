@@ -14,6 +14,8 @@ from .overlay import Context, Overlay
 from .pending import MOST_MERGES, VERBS, Pending, Resolver
 from .replica import Replica
 
+UNANSWERED_HEARTBEATS = 20
+
 
 class WriteQueue(Overlay):
     """The pending writes of one model, in order."""
@@ -130,6 +132,17 @@ class WriteQueue(Overlay):
         for id in self.by_number.values():
             write = self.pending[id]
             write.is_due = write.is_due or heartbeat is None or heartbeat >= write.heartbeat + 2
+
+    def end_unanswered(self, heartbeat: int) -> None:
+        """Ends writes that were decided and have no outcome: a hub answers no number whose outcome was confirmed, and a
+        copy of an outbox may lag behind what its original has confirmed."""
+        for write in self.unacknowledged():
+            if not write.number or not write.is_hidden:
+                write.unanswered_since = 0
+            elif not write.unanswered_since:
+                write.unanswered_since = heartbeat
+            elif heartbeat >= write.unanswered_since + UNANSWERED_HEARTBEATS:
+                self.end(write, unknown("it was decided, and another process has its outcome"))
 
     # What the hub says
 
