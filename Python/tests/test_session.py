@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import unittest
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from bindbus import values
 from bindbus.outcomes import Outcome
@@ -142,6 +142,38 @@ class SessionTests(unittest.TestCase):
         self.world.start_hub()
         self.run_for(8_000)
         self.assertEqual((self.kind(self.one, kept), self.kind(self.one, counted)), ("committed", "unknown"))
+
+    def restored(self) -> Tuple[SimulatedPeer, int]:
+        """A peer whose write was decided, and whose outcome another process with a copy of its outbox has confirmed."""
+        peer = SimulatedPeer(self.world, "kiosk", True)
+        peer.session.join("m", self.world.now)
+        self.run_for(5_000)
+        self.world.loss = 1
+        write = self.write(peer, "a", "mine")
+        self.world.loss = 0
+        self.world.store.models["m"].marks[peer.session.context.tag] = 1
+        peer.crash()
+        return peer, write
+
+    def test_a_restored_write_that_the_hub_answers_no_more_ends_as_unknown_after_six_heartbeats(self) -> None:
+        peer, write = self.restored()
+        self.run_for(5_500)
+        self.assertIsNone(self.outcome(peer, write))
+        self.run_for(4_000)
+        outcome = self.outcome(peer, write)
+        self.assertEqual(outcome and outcome.text, "it was decided, and another process has its outcome")
+
+    def test_a_restored_write_that_the_hub_defers_waits_until_it_may_be_sent_again(self) -> None:
+        peer, write = self.restored()
+        self.run_for(3_000)
+        hub, topic = self.world.hub, peer.session.models["m"].topic
+        assert hub is not None and peer.connection is not None
+        hub.tell(hub.sessions[peer.connection], "outcomes", {"epoch": self.world.store.epoch, "outcomes": [
+            {"topic": topic, "number": 1, "kind": 7, "code": 1, "pauseMs": 20_000}]})
+        self.run_for(20_000)
+        self.assertIsNone(self.outcome(peer, write))
+        self.run_for(10_000)
+        self.assertEqual(self.kind(peer, write), "unknown")
 
     def test_another_log_ends_writes_as_unknown_and_starts_replicas_over(self) -> None:
         self.write(self.one, "a", "old")

@@ -189,7 +189,7 @@ class Session(Following):
             self.hub_now = body["now"]
             for model in self.models.values():
                 if self.is_restored and model.progress == "current":
-                    model.writes.end_unanswered(self.heartbeat_count)
+                    model.writes.end_unanswered(self.heartbeat_count, model.current_since)
                 model.writes.send_again(self.heartbeat_count)
                 self._claim(model, now)
 

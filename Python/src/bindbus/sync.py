@@ -26,6 +26,7 @@ class ModelSync:
         self.refusal = ""
         self.is_left = False
         self.was_current = False
+        self.current_since = 0  # the count of heartbeats
         self.stale_since = now
         self.may_be_anew = False  # of an ephemeral model: it may have ended since it was last current
         self.chunks: List[Body] = []
@@ -138,7 +139,7 @@ class ModelSync:
         self.writes.reached(None if is_other_epoch else version)
 
     def _become_current(self, heartbeat: int, now: int) -> None:
-        self.progress, self.was_current = "current", True
+        self.progress, self.was_current, self.current_since = "current", True, heartbeat
         self.context.emit("changed", self.model)
         if self.may_be_anew:
             self.may_be_anew = False

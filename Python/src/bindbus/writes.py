@@ -14,7 +14,7 @@ from .overlay import Context, Overlay
 from .pending import MOST_MERGES, VERBS, Pending, Resolver
 from .replica import Replica
 
-UNANSWERED_HEARTBEATS = 20
+UNANSWERED_HEARTBEATS = 6
 
 
 class WriteQueue(Overlay):
@@ -133,15 +133,16 @@ class WriteQueue(Overlay):
             write = self.pending[id]
             write.is_due = write.is_due or heartbeat is None or heartbeat >= write.heartbeat + 2
 
-    def end_unanswered(self, heartbeat: int) -> None:
+    def end_unanswered(self, heartbeat: int, current_since: int) -> None:
         """Ends writes that were decided and have no outcome: a hub answers no number whose outcome was confirmed, and a
-        copy of an outbox may lag behind what its original has confirmed."""
+        copy of an outbox may lag behind what its original has confirmed (6.1-2). One that the hub has deferred waits
+        until it may be sent again; the outcome of another one may be on its way since the model became current."""
         for write in self.unacknowledged():
-            if not write.number or not write.is_hidden:
+            if not write.number or not write.is_hidden or write.is_due:
                 write.unanswered_since = 0
             elif not write.unanswered_since:
                 write.unanswered_since = heartbeat
-            elif heartbeat >= write.unanswered_since + UNANSWERED_HEARTBEATS:
+            elif heartbeat >= max(write.unanswered_since, current_since) + UNANSWERED_HEARTBEATS:
                 self.end(write, unknown("it was decided, and another process has its outcome"))
 
     # What the hub says
