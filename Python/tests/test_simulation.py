@@ -13,7 +13,7 @@ from bindbus.pending import Condition, Operation
 from tests.simulated_hub import StoredModel
 from tests.simulated_peer import SimulatedPeer, World
 
-SEEDS = int(os.environ.get("BINDBUS_SEEDS", "200"))
+SEEDS = int(os.environ.get("BINDBUS_PYTHON_SEEDS", "200"))
 TROUBLE_MS, REST_MS = 60_000, 60_000
 
 
@@ -143,9 +143,10 @@ class History:
 
 class SimulationTests(unittest.TestCase):
     def test_nothing_acknowledged_is_lost_or_done_twice_and_replicas_converge(self) -> None:
-        one = os.environ.get("BINDBUS_SEED")
+        one = os.environ.get("BINDBUS_PYTHON_SEED")
         for seed in [int(one)] if one else range(SEEDS):
             try:
                 History(seed).run()
             except Exception as error:
-                self.fail(f"seed {seed}: {error!r}\nreproduce: BINDBUS_SEED={seed} Python/tests/run test_simulation")
+                again = f"BINDBUS_PYTHON_SEED={seed} Python/tests/run test_simulation"
+                self.fail(f"seed {seed}: {error!r}\nreproduce: {again}")
