@@ -75,6 +75,7 @@ class SimulatedHub:
         self.topics: Dict[str, int] = {}
         self.ids: Dict[str, List[str]] = {}
         self.sessions: Dict[int, SessionAtHub] = {}  # by connection
+        self.openings: Dict[bytes, Tuple[str, int]] = {}  # of each identity's last session: its run and its connection
         self.subscribed: Dict[int, Set[bytes]] = {}  # by connection of the session whose topic it has
         self.heartbeat, self.heads_due = 0, {}  # type: int, Dict[str, int]
         self.out: List[Tuple[Optional[int], bytes, bytes]] = []
@@ -114,6 +115,11 @@ class SimulatedHub:
 
     def hello(self, connection: int, id: int, body: Body, now: int) -> None:
         tag = body["tag"]
+        run, _, count = body["capabilities"][-1].partition("-")
+        last_run, last = self.openings.get(tag, ("", 0))
+        if run == last_run and int(count) < last:
+            return  # what a lost connection still brings (4.1-8)
+        self.openings[tag] = run, int(count)
         for other, session in list(self.sessions.items()):
             if session.tag == tag:
                 del self.sessions[other]
