@@ -244,4 +244,5 @@ class ManyTimesTests(HubTestCase):
         before = resources()
         for _ in range(50):
             live()
-        eventually(lambda: resources() <= before, "descriptors and threads as before")
+        eventually(lambda: all(now <= then for now, then in zip(resources(), before)),
+                   "descriptors and threads as before")

@@ -10,7 +10,7 @@ import types
 from pathlib import Path
 from typing import Dict, List, Tuple
 
-from tests.support import DEADLINE, ROOT, HubTestCase, binary, eventually
+from tests.support import DEADLINE, ROOT, HubTestCase, binary, eventually, skip
 
 README = ROOT / "Python" / "README.md"
 
@@ -20,6 +20,14 @@ def blocks() -> List[Tuple[str, str]]:
     return re.findall(r"```(\w*)\n(.*?)```", README.read_text(), re.S)
 
 
+def interpreter_with_pip() -> str:
+    """One that builds and installs packages, which need not be the one of the tests."""
+    python = os.environ.get("BINDBUS_PYTHON_TOOLS", sys.executable)
+    if subprocess.run([python, "-c", "import setuptools, pip"], stderr=subprocess.DEVNULL).returncode:
+        skip(f"{python} lacks pip or setuptools; install them with: scripts/setup --python")
+    return python
+
+
 class ReadmeTests(HubTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -27,7 +35,7 @@ class ReadmeTests(HubTestCase):
         self.lines: Dict["subprocess.Popen[str]", List[str]] = {}
         tools = Path(self.folder) / "tools"
         tools.mkdir()
-        python = (f'exec "{sys.executable}" -m pip "$@" --quiet --no-deps --no-build-isolation --no-index '
+        python = (f'exec "{interpreter_with_pip()}" -m pip "$@" --quiet --no-deps --no-build-isolation --no-index '
                   f'--disable-pip-version-check --root-user-action=ignore --target "{self.installed}"')
         # The hub of this test runs already; the one that a block starts would be another one.
         for name, text in (("pip", python), ("bindhub", "exit 0"), ("python3", f'exec "{sys.executable}" "$@"')):
@@ -35,7 +43,7 @@ class ReadmeTests(HubTestCase):
             (tools / name).chmod(0o755)
         path = f"{tools}:{os.path.dirname(binary('bindpeer'))}:{os.environ['PATH']}"
         self.environment = {**self.environment, "PATH": path, "PYTHONPATH": f"{self.installed}:{ROOT}/Python/src",
-                            "PYTHON": sys.executable}
+                            "BINDBUS_PYTHON": sys.executable}
         former = dict(os.environ)
         os.environ.update(BINDPEER_HUB=self.address)
         self.addCleanup(os.environ.update, former)

@@ -106,6 +106,24 @@ python_with_zmq() {
   return 1
 }
 
+# Other versions of mypy have other findings.
+mypy_version=2.4.1
+
+# The first Python 3 with this mypy, pip and setuptools. BINDBUS_PYTHON_TOOLS is tried first; scripts/setup --python
+# creates that of this checkout.
+python_with_mypy() {
+  local checkout candidate found
+  local -r look='import sys, mypy.version, setuptools, pip; print(mypy.version.__version__, sys.executable)'
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  for candidate in "${BINDBUS_PYTHON_TOOLS:-}" "$checkout/.build/python-tools/bin/python3" python3 /usr/bin/python3; do
+    found=$("$candidate" -c "$look" 2>/dev/null) || continue
+    [[ ${found%% *} == "$mypy_version" ]] || continue
+    printf '%s\n' "${found#* }"
+    return 0
+  done
+  return 1
+}
+
 # A browser that can run headless. BINDBUS_CHROMIUM is tried first. Each must report a version, because on some systems
 # `chromium-browser` only prints how to install it.
 chromium_path() {
