@@ -198,7 +198,9 @@ class Following(Connection):
             self.context.emit("subscribe", body["topic"])
 
     def _on_joined(self, model: Optional[ModelSync], body: Body, now: int, size: int) -> None:
-        if model is not None and model.request == body["request"] and model.progress in ("asked", "catchingUp"):
+        if model is None or model.topic != body["topic"]:
+            return  # the frame that names the topic was lost: the join is sent again
+        if model.request == body["request"] and model.progress in ("asked", "catchingUp"):
             if not model.is_ephemeral:
                 self.epoch = body["epoch"]
             model.joined(body, self.heartbeat_count, now)
