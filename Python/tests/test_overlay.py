@@ -21,7 +21,7 @@ class OverlayTests(unittest.TestCase):
         self.commit("a", "committed", 5)
 
     def commit(self, name: str, value: object, version: int) -> None:
-        self.replica.commit(name, Field(values.encode(value), version, b"\2" * 8, "other", "", 1, 0))
+        self.replica.commit(name, Field(values.encode(value), version, b"\2" * 8, "other", 1, 0))
         self.replica.version = version
 
     def write(self, id: int, value: object, verb: str = "set", name: str = "a", rule: str = "") -> Pending:

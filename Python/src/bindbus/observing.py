@@ -19,6 +19,17 @@ def current_hops() -> int:
     return int(getattr(_hops, "value", 0))
 
 
+def called_in(loop: asyncio.AbstractEventLoop, receive: Callable[[Shown], None]) -> Callable[[Shown], None]:
+    """A function for any thread that has `receive` called in an event loop; a loop that has ended hears no more."""
+    def pass_on(value: Shown) -> None:
+        try:
+            loop.call_soon_threadsafe(receive, value)
+        except RuntimeError:
+            pass
+
+    return pass_on
+
+
 class Observer(Generic[Shown]):
     """What one observer was told last. `cancel` ends it; usable as a context manager."""
 
@@ -98,13 +109,7 @@ class Observers:
             newest[:] = [value]
             news.set()
 
-        def pass_on(value: Shown) -> None:
-            try:
-                loop.call_soon_threadsafe(keep, value)
-            except RuntimeError:
-                pass  # the loop has ended before the iteration
-
-        observer = self.add(look, pass_on)
+        observer = self.add(look, called_in(loop, keep))
         try:
             while True:
                 await news.wait()

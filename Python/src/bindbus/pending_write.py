@@ -5,6 +5,7 @@ import asyncio
 import threading
 from typing import Any, Callable, Dict, Generator, List, Optional
 
+from .observing import called_in
 from .outcomes import Outcome, RejectionError
 
 
@@ -63,13 +64,7 @@ class PendingWrite:
             if not future.done():
                 future.set_result(outcome)
 
-        def pass_on(outcome: Outcome) -> None:
-            try:
-                loop.call_soon_threadsafe(receive, outcome)
-            except RuntimeError:
-                pass  # the loop has ended before the write
-
-        self._receive(pass_on)
+        self._receive(called_in(loop, receive))
         return future.__await__()
 
     def when_settled(self, receive: Callable[[Outcome], None]) -> None:

@@ -17,7 +17,6 @@ class Field(NamedTuple):
     version: int
     tag: bytes
     name: str
-    user: str
     number: int
     time: int
 
@@ -107,7 +106,7 @@ class Replica:
                 chunks.append([])
                 size = 0
             size += len(name) + len(field.value or b"") + 64
-            chunks[-1].append({"name": name, "origin": field.name, **field._asdict()} | {"name": name})
+            chunks[-1].append({**field._asdict(), "origin": field.name, "name": name})
         offers = [{"request": request, "topic": topic, "epoch": self.epoch, "version": self.version, "chunk": at,
                    "last": int(at == len(chunks) - 1), "fields": fields} for at, fields in enumerate(chunks)]
         if with_numbers:

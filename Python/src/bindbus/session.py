@@ -180,7 +180,7 @@ class Session(Following):
         for outcome in body["outcomes"]:
             model = self.models.get(self.topics.get(outcome["topic"], ""))
             if model is not None:
-                _, has_gap = model.writes.receive(outcome, self._epoch_of(model, body), now)
+                has_gap = model.writes.receive(outcome, self._epoch_of(model, body), now)
                 if has_gap and model.progress == "current":
                     model.lapse(now)
 

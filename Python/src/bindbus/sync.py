@@ -123,7 +123,7 @@ class ModelSync:
                 self.writes.note(entry["number"], origin["tag"], last["epoch"], entry["version"])
                 if is_snapshot or entry["version"] > start:
                     replica.commit(name, Field(entry["value"], entry["version"], origin["tag"], origin["name"],
-                                               origin.get("user", ""), entry["number"], entry["time"]))
+                                               entry["number"], entry["time"]))
         if is_snapshot:
             replica.keep_only(named)
         self._reach(last["version"], last["epoch"], last["mark"])
@@ -179,8 +179,7 @@ class ModelSync:
                 continue
             for change in commit["changes"]:
                 replica.commit(replica.ids[change["field"]], Field(
-                    change["value"], at, origin["tag"], origin["name"], origin.get("user", ""), commit["number"],
-                    body["time"]))
+                    change["value"], at, origin["tag"], origin["name"], commit["number"], body["time"]))
             replica.version = at
             if origin["tag"] != self.context.tag:
                 self.hops = max(self.hops, commit["hops"] + 1)

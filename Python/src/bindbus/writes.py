@@ -1,7 +1,7 @@
 """A model's pending writes from their making to their outcome: numbers, what is to be sent, and what the hub says."""
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 from . import values
 from .claims import Claims
@@ -182,17 +182,17 @@ class WriteQueue(Overlay):
             else:
                 self.arriving.append(write)
 
-    def receive(self, body: Body, epoch: int, now: int) -> Tuple[str, bool]:
-        """Handles an outcome. Returns what it was, and whether the model has to be joined again."""
+    def receive(self, body: Body, epoch: int, now: int) -> bool:
+        """Handles an outcome. Returns whether the model has to be joined again."""
         kind, number = body["kind"], body["number"]
         if kind == 1:
             for offset in range(body["count"]):
                 self._acknowledge(number + offset, epoch, body["version"] + offset)
-            return "committed", False
+            return False
         if kind == 8:
             for each, id in self.by_number.items():
                 self.pending[id].is_due = self.pending[id].is_due or each >= body["next"]
-            return "expected", body["next"] not in self.by_number and bool(self.by_number)
+            return bool(self.by_number) and body["next"] not in self.by_number
         write = self.pending.get(self.by_number.get(number, 0))
         if kind == 7:
             self.sends_from = max(self.sends_from, now + body["pauseMs"])
@@ -200,9 +200,9 @@ class WriteQueue(Overlay):
             for each, id in self.by_number.items():
                 self.pending[id].is_due = self.pending[id].is_due or each >= number
             self.touch()
-            return "retryLater", False
+            return False
         if write is None or write.committed_at is not None:
-            return "", False
+            return False
         self.retry_reason = ""
         if kind == 2:
             self._keep(write)
@@ -214,7 +214,7 @@ class WriteQueue(Overlay):
             self.end(write, Outcome("expired", text="it was withdrawn before the hub applied it"))
         elif not self._tries_unknown(write):
             self.end(write, unknown("the hub no longer has its outcome"))
-        return "decided", False
+        return False
 
     def _acknowledge(self, number: int, epoch: int, version: int) -> None:
         write = self.pending.get(self.by_number.get(number, 0))
