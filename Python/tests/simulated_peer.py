@@ -14,6 +14,9 @@ from bindbus.session import Session
 from tests.simulated_hub import SimulatedHub, Store
 
 
+HELLO = 0x01
+
+
 class World:
     """A hub, its peers, the network between them, and one clock."""
 
@@ -157,10 +160,12 @@ class SimulatedPeer:
         self.world.at(self.world.now + effect.a + 1, connect)
 
     def on_send(self, effect: Effect) -> None:
-        hub, connection = self.world.hub, self.connection
+        hub, connection, run = self.world.hub, self.connection, self.run
         if hub is not None and connection is not None:
             def arrive() -> None:
-                if self.world.hub is hub and hub is not None and connection is not None:
+                # A hub would take the hello of a program that was killed for that of a later one, and fence the next.
+                is_of_the_dead = run != self.run and effect.a[0] == HELLO
+                if self.world.hub is hub and hub is not None and connection is not None and not is_of_the_dead:
                     hub.receive(connection, effect.a, self.world.now)
 
             self.world.carry((connection, "up"), arrive)
