@@ -53,6 +53,14 @@ class TwoLanguagesTests(HubTestCase):
         eventually(lambda: one.count == other.count == 40)
         eventually(lambda: one.notes == other.notes == "one big two!")
 
+    def test_a_peer_of_which_a_program_keeps_only_the_model_is_closed_at_its_end_too(self) -> None:
+        program = self.program("import atexit, gc\n"
+                               "atexit.register(lambda: print(model._runtime.session.phase))\n"
+                               "from bindbus import Peer\n"
+                               "model = Peer('short').model('m')\n"
+                               "gc.collect()\n")
+        self.assertEqual(program.communicate(timeout=20)[0], "stopped\n")
+
     def test_large_values_and_many_fields_pass(self) -> None:
         one, other = self.peer("one").model("big"), self.peer("other").model("big")
         one.set({"blob": "x" * 60_000}).committed(10)

@@ -8,16 +8,16 @@ import sys
 import threading
 import types
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 from tests.support import DEADLINE, ROOT, HubTestCase, binary, eventually, skip
 
 README = ROOT / "Python" / "README.md"
 
 
-def blocks() -> List[Tuple[str, str]]:
+def blocks(page: Path = README) -> List[Tuple[str, str]]:
     """The blocks in order, each with its language."""
-    return re.findall(r"```(\w*)\n(.*?)```", README.read_text(), re.S)
+    return re.findall(r"```(\w*)\n(.*?)```", page.read_text(), re.S)
 
 
 def interpreter_with_pip() -> str:
@@ -78,6 +78,13 @@ class ReadmeTests(HubTestCase):
         lamp.stdin.close()
         self.assertEqual(lamp.wait(DEADLINE), 0)
         self.assertTrue((self.installed / "bindbus" / "py.typed").exists())
+
+    def test_the_block_on_the_first_page_of_the_project_runs(self) -> None:
+        (text,) = [text for language, text in blocks(ROOT / "README.md") if language == "python"]
+        names: Dict[str, Any] = {}
+        exec(compile(text, "README.md", "exec", dont_inherit=True), names)
+        self.addCleanup(names["lamp"]._runtime.close, 0)
+        self.assertEqual(names["lamp"]["level"], 0.8)
 
     def copied(self, text: str) -> str:
         """A copy of the package, in which building leaves no traces in the sources."""

@@ -5,8 +5,7 @@ import asyncio
 import atexit
 import os
 import sys
-import weakref
-from typing import Any, AsyncIterator, Callable, List, Optional, Type, TypeVar
+from typing import Any, AsyncIterator, Callable, List, Optional, Set, Type, TypeVar
 
 from . import names
 from .models import declaration_of, shared_instance
@@ -157,7 +156,7 @@ class Peer:
         await self.aclose()
 
 
-_open_peers: "weakref.WeakSet[Peer]" = weakref.WeakSet()
+_open_peers: Set[Peer] = set()  # their threads run on, even if the program keeps only a model
 
 
 @atexit.register
