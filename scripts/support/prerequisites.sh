@@ -106,14 +106,17 @@ python_with_zmq() {
   return 1
 }
 
-# Other versions of mypy have other findings.
+# Other versions of mypy have other findings. Earlier ones of setuptools make wheels only with the package wheel.
 mypy_version=2.4.1
+# shellcheck disable=SC2034  # scripts/setup reads it.
+setuptools_needed=70.1
 
-# The first Python 3 with this mypy, pip and setuptools. BINDBUS_PYTHON_TOOLS is tried first; scripts/setup --python
-# creates that of this checkout.
+# The first Python 3 with this mypy, pip and a setuptools that makes wheels. BINDBUS_PYTHON_TOOLS is tried first;
+# scripts/setup --python creates that of this checkout.
 python_with_mypy() {
   local checkout candidate found
-  local -r look='import sys, mypy.version, setuptools, pip; print(mypy.version.__version__, sys.executable)'
+  local -r look='import sys, setuptools.command.bdist_wheel, pip, mypy.version
+print(mypy.version.__version__, sys.executable)'
   checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
   for candidate in "${BINDBUS_PYTHON_TOOLS:-}" "$checkout/.build/python-tools/bin/python3" python3 /usr/bin/python3; do
     found=$("$candidate" -c "$look" 2>/dev/null) || continue
