@@ -16,7 +16,7 @@ extension HubMachine {
       let link = siblings.home(of: model.id, start: hub.start)
     else { return }
     hub.counters.homesChosen += 1
-    model.batch.shared.home.move(to: link, among: siblings.generation, at: time.monotonic)
+    model.batch.shared.home.move(to: link, at: time.monotonic)
   }
 
   /// Goes on in a model whose home is elsewhere: answers what is decided, and passes on what waits.
@@ -34,20 +34,20 @@ extension HubMachine {
     if isSilent || !siblings.takesForwards(link) || model.batch.waiting.contains(where: \.isForwarded) {
       return takeBack(model.batch.shared.home.fail(at: now), index, time, &output)
     }
-    chooseAgain(model, at: now)
     guard model.batch.shared.home.isOver(at: now) else { return passWaiting(index, to: link, time, &output) }
     if model.batch.shared.home.passed.isEmpty {
       takeBack(model.batch.shared.home.end(at: now), index, time, &output)
     }
   }
 
-  /// Leaves a home that was chosen before this hub had reached all of its siblings, as when they have just started.
-  private func chooseAgain(_ model: ModelLog, at now: UInt64) {
-    guard model.batch.shared.home.generation != siblings.generation, !model.batch.shared.home.isOwners else { return }
-    if siblings.home(of: model.id, start: hub.start) == model.batch.shared.home.link {
-      model.batch.shared.home.stays(among: siblings.generation)
-    } else {
-      model.batch.shared.home.isElsewhere(at: now)
+  /// Leaves the homes that were chosen before this hub had reached one more sibling, as when all have just started.
+  func leaveFormerHomes(_ time: HubTime) {
+    for index in hub.models.indices {
+      let model = hub.models[index]
+      guard let link = model.batch.shared.home.link, !model.batch.shared.home.isOwners,
+        siblings.home(of: model.id, start: hub.start) != link
+      else { continue }
+      model.batch.shared.home.endTerm(at: time.monotonic)
     }
   }
 

@@ -31,8 +31,6 @@ struct ModelHome {
   private var aloneUntil: UInt64 = 0
   /// For how long it decides if the home fails next.
   private var aloneMilliseconds = ModelHome.leastAloneMilliseconds
-  /// Among which siblings the home was chosen, by `SiblingParts.generation`.
-  private(set) var generation = 0
   private var answerMilliseconds = ModelHome.answerMilliseconds
   private var losses = 0
   private var firstLossAt: UInt64 = 0
@@ -59,24 +57,20 @@ struct ModelHome {
   }
 
   /// The home decides from now on.
-  /// - Parameter generation: among which siblings it was chosen.
-  mutating func move(to link: Int, among generation: Int, at now: UInt64) {
-    (self.link, losses, self.generation) = (link, 0, generation)
+  mutating func move(to link: Int, at now: UInt64) {
+    (self.link, losses) = (link, 0)
     endsAt = now + ModelHome.termMilliseconds
   }
 
   /// The hub of the model's owner decides from now on.
   /// - Parameter milliseconds: how long the owner may take for an answer.
   mutating func move(to link: Int, ofOwner milliseconds: UInt64, at now: UInt64) {
-    move(to: link, among: 0, at: now)
+    move(to: link, at: now)
     (isOwners, answerMilliseconds) = (true, milliseconds + ModelHome.answerMilliseconds)
   }
 
-  /// The home is the same among these siblings.
-  mutating func stays(among generation: Int) { self.generation = generation }
-
-  /// Another hub is the home now: nothing more is passed on to this one.
-  mutating func isElsewhere(at now: UInt64) { endsAt = min(endsAt, now) }
+  /// Nothing more is passed on to this home: another hub is it now.
+  mutating func endTerm(at now: UInt64) { endsAt = now }
 
   /// Whether nothing more is passed on.
   func isOver(at now: UInt64) -> Bool { now >= endsAt }

@@ -46,8 +46,6 @@ struct SiblingParts {
   }
 
   private(set) var links: [Link]
-  /// Changes whenever one more sibling is reached: then other hubs may be the homes of models.
-  private(set) var generation = 0
   /// The ephemeral models that are followed.
   private(set) var followed: [String: Following] = [:]
 
@@ -167,7 +165,6 @@ struct SiblingParts {
   mutating func reached(
     _ link: Int, isStranger: Bool, homeStart: StartNumber? = nil, asksOwners: Bool = false
   ) -> [String: Set<String>] {
-    if !links[link].isOpen || links[link].homeStart != homeStart { generation += 1 }
     (links[link].homeStart, links[link].asksOwners) = (homeStart, asksOwners)
     let isChanged = links[link].isSilent || isStranger
     defer { if isStranger { links[link].parts.removeAll() } }
@@ -230,6 +227,7 @@ extension HubMachine {
       let asksOwners = start != nil && sibling.capabilities.contains(Capability.owners)
       let changed = siblings.reached(link, isStranger: isStranger, homeStart: start, asksOwners: asksOwners)
       learnWhoAsks()
+      leaveFormerHomes(time)
       publisher.barriers.forget(link: link)
       siblings.show(changed, presence, &hub, time)
     case .cut:
