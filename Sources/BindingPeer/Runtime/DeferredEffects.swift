@@ -55,19 +55,11 @@ struct DeferredEffects {
   /// The link has to be woken for them.
   var wakesLink = false
 
-  mutating func add(_ change: (inout Others) -> Void) { change(&others[default: Others()]) }
-}
-
-extension Optional {
-  /// The value, which is made when it is first changed.
-  fileprivate subscript(default value: @autoclosure () -> Wrapped) -> Wrapped {
-    get { self ?? value() }
-    _modify {
-      var changed = self ?? value()
-      self = nil
-      defer { self = changed }
-      yield &changed
-    }
+  mutating func add(_ change: (inout Others) -> Void) {
+    // Taken out, so that its arrays are changed in place.
+    var changed = others.take() ?? Others()
+    change(&changed)
+    others = changed
   }
 }
 
@@ -91,7 +83,8 @@ extension PeerRuntime.State {
     requested.events.drain { sort($0, &deferred) }
     requested.removeAll()
     swap(&requested, &effects)
-    if !waiters.isEmpty { deferred.add { $0.released = takeReleasedWaiters() } }
+    let released = takeReleasedWaiters()
+    if !released.isEmpty { deferred.add { $0.released = released } }
   }
 
   private mutating func stage(_ update: ModelUpdate, _ deferred: inout DeferredEffects) {

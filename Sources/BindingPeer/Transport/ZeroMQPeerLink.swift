@@ -81,20 +81,18 @@ private final class PeerSocketLoop {
 
   func run() throws(ZeroMQError) {
     runtime.perform(as: .link(mailbox)) { state, now in state.session.tick(now: now, into: &state.effects) }
+    var rests = false
     while !isEnded {
       runtime.tidyUp()
       carryOutAll()
       if isEnded { break }
+      // What the last drain caused is sent. Meanwhile nobody wakes this thread for what is written.
+      if rests { usleep(DrainPace.restMicroseconds) }
       try wait()
       if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
       openIfDue()
       followConnection()
-      let rests = drain()
-      // What the drain caused is sent first. Meanwhile nobody wakes this thread for what is written.
-      if rests {
-        carryOutAll()
-        usleep(DrainPace.restMicroseconds)
-      }
+      rests = drain()
     }
     HubRoute.finish()
   }
