@@ -92,18 +92,26 @@ sqlite_version() {
   return 1
 }
 
-# The first Python 3 that can import zmq. BINDBUS_PYTHON is tried first, and last the environment that scripts/setup
-# creates with pip. The first python3 in PATH need not be the system's.
-python_with_zmq() {
-  local checkout candidate found
-  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-  for candidate in "${BINDBUS_PYTHON:-}" python3 /usr/bin/python3 /usr/local/bin/python3 /opt/homebrew/bin/python3 \
-    "$checkout/.build/python/bin/python3"; do
-    found=$("$candidate" -c 'import sys, zmq; print(sys.executable)' 2>/dev/null) || continue
+# first_python STATEMENT CANDIDATE...: the path of the first Python 3 in which the statement succeeds.
+first_python() {
+  local candidate found
+  local -r look="import sys; $1; print(sys.executable)"
+  shift
+  for candidate in "$@"; do
+    found=$("$candidate" -c "$look" 2>/dev/null) || continue
     printf '%s\n' "$found"
     return 0
   done
   return 1
+}
+
+# The first Python 3 that can import zmq. BINDBUS_PYTHON is tried first, and last the environment that scripts/setup
+# creates with pip. The first python3 in PATH need not be the system's.
+python_with_zmq() {
+  local checkout
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  first_python 'import zmq' "${BINDBUS_PYTHON:-}" python3 /usr/bin/python3 /usr/local/bin/python3 \
+    /opt/homebrew/bin/python3 "$checkout/.build/python/bin/python3"
 }
 
 # Other versions of mypy have other findings. Earlier ones of setuptools make wheels only with the package wheel.
@@ -114,17 +122,11 @@ setuptools_needed=70.1
 # The first Python 3 with this mypy, pip and a setuptools that makes wheels. BINDBUS_PYTHON_TOOLS is tried first;
 # scripts/setup --python creates that of this checkout.
 python_with_mypy() {
-  local checkout candidate found
-  local -r look='import sys, setuptools.command.bdist_wheel, pip, mypy.version
-print(mypy.version.__version__, sys.executable)'
+  local checkout
+  local -r look="import setuptools.command.bdist_wheel, pip, mypy.version
+mypy.version.__version__ == '$mypy_version' or sys.exit(1)"
   checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-  for candidate in "${BINDBUS_PYTHON_TOOLS:-}" "$checkout/.build/python-tools/bin/python3" python3 /usr/bin/python3; do
-    found=$("$candidate" -c "$look" 2>/dev/null) || continue
-    [[ ${found%% *} == "$mypy_version" ]] || continue
-    printf '%s\n' "${found#* }"
-    return 0
-  done
-  return 1
+  first_python "$look" "${BINDBUS_PYTHON_TOOLS:-}" "$checkout/.build/python-tools/bin/python3" python3 /usr/bin/python3
 }
 
 # A browser that can run headless. BINDBUS_CHROMIUM is tried first. Each must report a version, because on some systems
@@ -152,12 +154,8 @@ chromium_version() {
 
 # The first Python 3 that can import playwright; scripts/setup --browser creates that of this checkout.
 python_with_playwright() {
-  local checkout candidate found
+  local checkout
   checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-  for candidate in "${BINDBUS_BROWSER_PYTHON:-}" "$checkout/.build/browser/bin/python3" python3 /usr/bin/python3; do
-    found=$("$candidate" -c 'import sys, playwright.sync_api; print(sys.executable)' 2>/dev/null) || continue
-    printf '%s\n' "$found"
-    return 0
-  done
-  return 1
+  first_python 'import playwright.sync_api' "${BINDBUS_BROWSER_PYTHON:-}" "$checkout/.build/browser/bin/python3" \
+    python3 /usr/bin/python3
 }
