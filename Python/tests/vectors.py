@@ -3,15 +3,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "vectors"
 
 
-def each(kind: str) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """The files of one kind, with their names."""
+def each(kind: str, direction: Optional[str] = None) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """The files of one kind, with their names; of frames those of one direction, if it is given."""
     for path in sorted((FOLDER / kind).glob("*.json")):
-        yield path.stem, json.loads(path.read_text())
+        vector = json.loads(path.read_text())
+        if direction is None or vector["direction"] == direction:
+            yield path.stem, vector
 
 
 def shown(name: str, value: Any, of: Any) -> Any:
