@@ -27,6 +27,19 @@ struct JoiningTests {
     #expect(bench.session.syncState(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
   }
 
+  @Test("a peer whose hub dropped the frame that names the topic has it from the next one, follows and writes")
+  func topicLost() throws {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    let joined = bench.hub(bench.joined(request, version: 0, follows: .nothing))
+    #expect(joined.subscribed == [PeerBench.lamp] && bench.session.isCurrent("lamp"))
+    #expect(try bench.write(.set(["level": "1"])).drain.sent.contains { $0.kind == .propose })
+    // The frame comes late.
+    #expect(bench.hub(bench.assigned(request)).subscribed.isEmpty)
+  }
+
   /// The hub's answer to a join without the right to read.
   private func denied(_ bench: PeerBench) -> ErrorMessage {
     ErrorMessage(session: bench.sessionID, code: .notPermitted, isFatal: false, text: "lamp: ben lacks the right read")

@@ -125,21 +125,26 @@ extension Session {
   // MARK: Joins
 
   private mutating func handle(_ assigned: TopicAssigned, _ effects: inout PeerEffects) {
-    guard assigned.session == connection.sessionID, let index = models.index(of: assigned.model),
-      models[at: index].join.topic != assigned.topic
-    else { return }
-    if let old = models[at: index].assign(assigned.topic) {
+    guard assigned.session == connection.sessionID, let index = models.index(of: assigned.model) else { return }
+    assign(assigned.topic, at: index, &effects)
+  }
+
+  private mutating func assign(_ topic: Topic, at index: Int, _ effects: inout PeerEffects) {
+    guard models[at: index].join.topic != topic else { return }
+    if let old = models[at: index].assign(topic) {
       topics[old] = nil
       effects.link.append(.unsubscribe(old))
     }
-    topics[assigned.topic] = assigned.model
-    effects.link.append(.subscribe(assigned.topic))
+    topics[topic] = models.keys[index]
+    effects.link.append(.subscribe(topic))
   }
 
   private mutating func handle(_ joined: Joined, now: UInt64, _ effects: inout PeerEffects) {
     guard joined.session == connection.sessionID, let index = models.index(of: joined.model),
       models[at: index].join.request == joined.request
     else { return }
+    // The frame that named it may have been dropped.
+    assign(joined.topic, at: index, &effects)
     if !models[at: index].isEphemeral, context.epoch != joined.epoch {
       context.epoch = joined.epoch
       let isRecovering = welcome?.isRecovering ?? false
