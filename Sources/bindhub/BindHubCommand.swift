@@ -1,6 +1,8 @@
 import ArgumentParser
 import BindingHub
+import BindingStore
 import BindingTerminal
+import ZeroMQ
 
 /// `bindhub`: runs a hub, and queries or maintains a running one.
 @main
@@ -23,7 +25,8 @@ struct BindHubCommand: ParsableCommand {
       --hub, --store, --listen, --keys, --timeout and --json may also precede the command.
       Shell completion: bindhub --generate-completion-script bash (or zsh, fish).
       """,
-    version: "bindhub 0.1.0, protocol 0",
+    version: ProgramVersion.line(
+      of: "bindhub", libraries: ["libzmq \(Context.libraryVersion)", "SQLite \(SQLiteLibrary.version)"]),
     subcommands: [
       Serve.self, Status.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self,
       Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self, Invite.self, Admit.self, ListMembers.self,

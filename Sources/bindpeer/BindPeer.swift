@@ -1,6 +1,7 @@
 import ArgumentParser
 import BindingPeer
 import BindingTerminal
+import ZeroMQ
 
 /// `bindpeer`: read, write and watch shared models from a terminal.
 @main
@@ -42,7 +43,7 @@ struct BindPeer: AsyncParsableCommand {
       --hub, --timeout, --name, --outbox, --keep and --json may also precede the command.
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
-    version: "bindpeer 0.1.0, protocol 0",
+    version: ProgramVersion.line(of: "bindpeer", libraries: ["libzmq \(Context.libraryVersion)"]),
     groupedSubcommands: [
       CommandGroup(
         name: "Values",

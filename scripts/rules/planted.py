@@ -28,6 +28,7 @@ let package = Package(
       dependencies: ["BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")]),
     .target(name: "Simulation", dependencies: ["BindingPeer", "BindingHub"]),
     .executableTarget(name: "bindhub", dependencies: ["BindingHub"]),
+    .target(name: "BindingTerminal"),
     .testTarget(name: "BindingHubTests", dependencies: ["BindingHub"]),
   ])
 """ % HOST
@@ -67,6 +68,8 @@ let same = first !== second, not = !same, last = list[0]!  // SAFETY: checked in
 """,
     "Tests/BindingHubTests/HeadsTests.swift": "import Testing\n@testable import BindingHub\nlet sure = maybe!\n",
     "Tests/wire/Vectors.swift.json": "{}\n",
+    "Sources/BindingTerminal/ProgramVersion.swift": 'static let number = "1.2.3"\n',
+    "Python/pyproject.toml": '[project]\nversion = "1.2.3"\npython_version = "3.10"\n',
     # Files with types of their own, which extend another type.
     "Sources/BindingHub/Whole.swift": "struct Whole {}\n",
     **{f"Sources/BindingHub/{n}.swift": f"struct {n} {{}}\nextension Whole {{}}\n" for n in ("A1", "B1", "C1", "D1")},
@@ -146,6 +149,7 @@ PLANTS = [
     Plant("citation", WIRE, "let r2 = 1\n// R1, (R2)\n", 2),
     Plant("citation", "Tests/BindingHubTests/A.swift", '@Test("§5.1 and §5.2: both")\nfunc both() {}\n'),
     Plant("citation", HUB, "/// See docs/rules.md and docs/gone.md.\nlet a = 1\n"),
+    Plant("version", "Python/pyproject.toml", '[project]\nversion = "1.2.4"\n', 2),
     Plant("grammar", WIRE, "let one = 1\nlet draft = \"draft-" + "0" * 8 + "\"\n", 2),
     Plant("surface", "Sources/Bindbus/A.swift", "@_exported import BindingPeer\n"),
     Plant("surface", "Sources/BindingPeer/A.swift", "/// A.\npublic struct Failure: Error, Sendable {}\n", 2),
