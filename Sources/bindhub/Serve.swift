@@ -125,6 +125,53 @@ struct Serve: ParsableCommand {
     configuration.keys = keysDirectory(for: configuration.listen)
     configuration.otherHubs = siblings.addresses(besides: configuration.listen)
     let log = logger
+    chooseLog(of: &configuration, log)
+    var web = webChoice.configuration(
+      isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
+    web?.keys = configuration.keys
+    let ending = Ending()
+    let keys = configuration.keys.map(HubKeys.init(in:))
+    let pages = Held<WebGateway?>(nil)
+    let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+    signals.forward(to: ending, log) {
+      notifier.reload {
+        _ = try? keys?.requestAccess()
+        // Its log tells the outcome.
+        try? pages.withLock { $0 }?.reloadCertificate()
+      }
+    }
+    if insecure, keysChoice.keys.haveAccess {
+      log.warning(
+        "the rights do not count", metadata: ["file": "\(keysChoice.keys.accessPath)", "because": "--insecure"])
+    }
+    do throws(HubError) {
+      OpenFiles.raise()
+      let hub = try Hub(configuration: configuration, logger: log)
+      try hub.start()
+      Serve.endWaiting(configuration, at: storeChoice.path(for: configuration.listen.first), log)
+      let gateway = Serve.serve(hub, web, log)
+      pages.withLock { $0 = gateway }
+      announce(hub, gateway)
+      notifier.isReady("listening at \(hub.addresses.map(\.description).joined(separator: ", "))")
+      notifier.feedWatchdog(hub.whenWorking)
+      ending.follow(hub)
+      if exitsWithStandardInput { ending.followStandardInput() }
+      let reason = ending.wait()
+      notifier.isStopping(reason.text ?? "stopping")
+      gateway?.stop()
+      hub.stop()
+      if let text = reason.text { fail(text, reason.code) }
+      Foundation.exit(reason.code)
+    } catch {
+      let isFromEnvironment = listen.isEmpty && configuration.listen.first != .userDefault
+      let source =
+        isFromEnvironment ? "\nThe address is from BINDPEER_HUB. To use another:  bindhub serve --listen …" : ""
+      fail(error.description + source, error.exitCode)
+    }
+  }
+
+  /// Where its commits are kept: by the hub that it follows, in etcd, or in a file.
+  private func chooseLog(of configuration: inout Hub.Configuration, _ log: Logger) {
     if let upstream {
       do throws(PeerError) {
         configuration.upstream = try EdgeUplink.upstream(of: HubLocation(upstream), name: name, log: log)
@@ -139,42 +186,6 @@ struct Serve: ParsableCommand {
       let grade: Durability = durability == .disk ? .disk : .process
       configuration.store = .sqlite(at: path, durability: grade)
       configuration.recreatedWait = .milliseconds(Int64(clamping: RecoveryWait.read(at: path)))
-    }
-    var web = webChoice.configuration(
-      isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: configuration.listen.first))
-    web?.keys = configuration.keys
-    let ending = Ending()
-    let keys = configuration.keys.map(HubKeys.init(in:))
-    let pages = Held<WebGateway?>(nil)
-    signals.forward(to: ending, log) {
-      _ = try? keys?.requestAccess()
-      // Its log tells the outcome.
-      try? pages.withLock { $0 }?.reloadCertificate()
-    }
-    if insecure, keysChoice.keys.haveAccess {
-      log.warning(
-        "the rights do not count", metadata: ["file": "\(keysChoice.keys.accessPath)", "because": "--insecure"])
-    }
-    do throws(HubError) {
-      OpenFiles.raise()
-      let hub = try Hub(configuration: configuration, logger: log)
-      try hub.start()
-      Serve.endWaiting(configuration, at: storeChoice.path(for: configuration.listen.first), log)
-      let gateway = Serve.serve(hub, web, log)
-      pages.withLock { $0 = gateway }
-      announce(hub, gateway)
-      ending.follow(hub)
-      if exitsWithStandardInput { ending.followStandardInput() }
-      let reason = ending.wait()
-      gateway?.stop()
-      hub.stop()
-      if let text = reason.text { fail(text, reason.code) }
-      Foundation.exit(reason.code)
-    } catch {
-      let isFromEnvironment = listen.isEmpty && configuration.listen.first != .userDefault
-      let source =
-        isFromEnvironment ? "\nThe address is from BINDPEER_HUB. To use another:  bindhub serve --listen …" : ""
-      fail(error.description + source, error.exitCode)
     }
   }
 

@@ -121,6 +121,10 @@ public final class Hub: Sendable {
     mailbox.stop(timeout: timeout)
   }
 
+  /// Calls `body` on the hub's thread when it next looks for messages: a sign that it works. A hub that has ended
+  /// does not call.
+  package func whenWorking(_ body: @escaping @Sendable () -> Void) { mailbox.post(.call(body)) }
+
   /// Hands recorded commits to the hub's thread.
   func post(_ request: PlayRequest) { mailbox.post(.play(request)) }
 

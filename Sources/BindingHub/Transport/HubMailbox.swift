@@ -25,6 +25,7 @@ final class HubMailbox: Sendable {
     case unsubscribed(InProcessConnection, [UInt8])
     case closed(InProcessConnection)
     case play(PlayRequest)
+    case call(@Sendable () -> Void)
     case stop
 
     var isHello: Bool {
@@ -77,7 +78,7 @@ final class HubMailbox: Sendable {
     switch message {
     case .opened(let connection): connection.ended()
     case .play(let request): request.reply(PlayedCommits())
-    case .frame, .subscribed, .unsubscribed, .closed, .stop: break
+    case .frame, .subscribed, .unsubscribed, .closed, .call, .stop: break
     }
   }
 

@@ -29,6 +29,7 @@ struct InProcessClients {
       guard clients[id(connection)]?.topics.remove(topic) != nil else { break }
       topic.withUnsafeBytes { machine.unsubscribed($0, by: id(connection), time: time, into: &output) }
     case .closed(let connection): _ = remove(id(connection), &machine, time: time, into: &output)
+    case .call(let body): body()
     case .play: break
     case .stop: return false
     }
