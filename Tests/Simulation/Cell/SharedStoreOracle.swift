@@ -4,10 +4,11 @@ import BindingProtocol
 /// What a shared store promises to each of its hubs: no answer is older than its question, and a sync is answered after
 /// all that was stored before it was told.
 final class SharedStoreOracle: Invariant {
-  /// The last record of each model, and whether it is there.
+  /// The last record of each model, whether it is there, and how often it has been removed.
   private struct Standing {
     var record: UInt64
     var isRemoved: Bool
+    var removals: Int
   }
   /// What one process of a hub has asked, and was told.
   private struct Hub {
@@ -39,7 +40,9 @@ final class SharedStoreOracle: Invariant {
   func observe(_ event: Observation) throws(Violation) {
     switch event {
     case .stored(let batch, _):
-      log[batch.model] = Standing(record: batch.record, isRemoved: batch.form == .removal)
+      let isRemoved = batch.form == .removal
+      let removals = (log[batch.model]?.removals ?? 0) + (isRemoved ? 1 : 0)
+      log[batch.model] = Standing(record: batch.record, isRemoved: isRemoved, removals: removals)
     case .opened(let hub): hubs[hub.index] = Hub(told: log.mapValues(\.record))
     case .asked(let call, let hub): ask(call, &hubs[hub.index, default: Hub(told: [:])])
     case .told(let event, let hub): try hear(event, hub, &hubs[hub.index, default: Hub(told: [:])])
@@ -80,12 +83,13 @@ final class SharedStoreOracle: Invariant {
     }
   }
 
-  /// A page comes: no model is left out that was there before the question, and is since.
+  /// A page comes: no model is left out that has been there ever since the question.
   private func hear(_ page: [String], isLast: Bool, _ name: SimulatedHub, _ hub: inout Hub) throws(Violation) {
     guard !hub.lists.isEmpty else { return }
     let (prefix, after, before) = hub.lists.removeFirst()
     for (model, standing) in before where model.hasPrefix(prefix) && after < model && !page.contains(model) {
-      guard !standing.isRemoved, log[model]?.isRemoved == false, isLast || model < page.last ?? "" else { continue }
+      let isStillThere = !standing.isRemoved && log[model]?.removals == standing.removals
+      guard isStillThere, isLast || model < page.last ?? "" else { continue }
       throw Violation(.freshAnswer, "\(name) is given a list below \"\(prefix)\" without \(model), which is there")
     }
   }
