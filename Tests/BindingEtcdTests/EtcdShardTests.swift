@@ -65,6 +65,12 @@
         return try EtcdRangeResponse(server.call(EtcdClient.range, range.bytes)[...]).entries.first?.value
       }
 
+      /// When the keys that begin with this were last changed.
+      func revisions(_ key: [UInt8]) throws -> [SharedRevision] {
+        let range = EtcdRange(key: key, end: EtcdKeys.end(of: key))
+        return try EtcdRangeResponse(server.call(EtcdClient.range, range.bytes)[...]).entries.map(\.modRevision)
+      }
+
       /// How many keys of a model are in a place.
       func keys(of model: String, in name: String) throws -> Int {
         let keys = EtcdKeys(name)
@@ -111,6 +117,22 @@
       try client.fold("eu/folded")
       var again = ModelWriter("eu/gone", 3, head: try client.load("eu/gone").head)
       try again.write("2", client)
+    }
+
+    @Test("of a copied model the last record alone has the revision of its head")
+    func revisions() throws {
+      let log = try Log()
+      let client = try log.open()
+      var writers = [ModelWriter("eu/fan", 1), ModelWriter("eu/lamp", 2)]
+      for value in 1...5 { for index in writers.indices { try writers[index].write("\(value)", client) } }
+      for place in ["other", "shop"] {
+        try log.move("eu/", to: place)
+        for model in ["eu/fan", "eu/lamp"] {
+          let head = try log.revisions(EtcdKeys(place).head(model))
+          let records = try log.revisions(EtcdKeys(place).records(model))
+          #expect(records.count == 5 && head == [records[4]] && !records[..<4].contains(records[4]), "\(records)")
+        }
+      }
     }
 
     @Test("writers and readers at two hubs go on while a prefix is moved to and fro", .timeLimit(.minutes(4)))

@@ -92,7 +92,8 @@ struct ShardedStoreTests {
   func staleRevision() throws {
     let bench = ShardedBench(prefixes: [])
     let client = try bench.open(.none)
-    var writer = ModelWriter("eu/lamp", 1)
+    var (fan, writer) = (ModelWriter("fan", 2), ModelWriter("eu/lamp", 1))
+    try fan.write("1", client)
     try writer.write("1", client)
     let late = writer.next("2")
     try bench.move("eu/", to: 1)
@@ -199,6 +200,20 @@ struct ShardedStoreTests {
     try fan.write("1", client)
     part.setCut(false)
     try client.wait(until: "healed") { states() == [true, false, true] }
+  }
+
+  @Test("a handle that is told of an earlier record alone, after moves to and fro, stores nothing over those behind it")
+  func earlierRecord() throws {
+    let bench = ShardedBench(prefixes: [])
+    let client = try bench.open(.none)
+    var writer = ModelWriter("eu/lamp", 1)
+    for value in 1...5 { try writer.insist("\(value)", client) }
+    let before = bench.logs[0].revision
+    for target in [1, 0] as [UInt16] { try bench.move("eu/", to: target) }
+    let records = try #require(bench.logs[0].records(after: before, limit: 100)?.records)
+    let last = try client.load("eu/lamp").head.revision
+    #expect(records.map(\.batch.record) == [1, 2, 3, 4, 5])
+    #expect(records.map { $0.revision == last } == [false, false, false, false, true])
   }
 
   @Test("a list puts the pages of shards together in order, without what is left of a move")

@@ -105,6 +105,7 @@
           ]
         })
       var writing = Writing(target)
+      var ends: [[Put]] = []
       for (index, model) in models.enumerated() {
         let (head, fold) = (answer.ranges[index * 3].entries.first, answer.ranges[index * 3 + 1].entries.first)
         // Deleted since.
@@ -120,8 +121,12 @@
           try copyChunks(of: model, fold, answer.revision, &writing)
           end.append(Put(key: target.keys.fold(model), value: fold.value))
         }
-        try writing.addTogether(end)
+        ends.append(end)
       }
+      // No other record may have the revision of the head: a hub that is told of that one alone would take it for the
+      // last, and store over those behind it.
+      try writing.finish()
+      for end in ends { try writing.addTogether(end) }
       try writing.finish()
     }
 

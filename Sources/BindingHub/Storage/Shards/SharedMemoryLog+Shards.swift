@@ -23,11 +23,15 @@ extension SharedMemoryLog {
         guard state.models[name]?.head.record != model.head.record || state.models[name]?.chunks != model.chunks
         else { continue }
         // Another engine's revisions may well be those that hubs know from this one.
-        state.revision = max(state.revision + 1, model.records.dropLast().last?.revision ?? 0)
+        let last = max(state.revision + 2, model.records.dropLast().last?.revision ?? 0)
         var copied = model
-        copied.head.revision = state.revision
-        copied.records = model.records.map { SharedRecord($0.batch, revision: state.revision) }
-        copied.folds = model.folds == 0 ? 0 : state.revision
+        copied.head.revision = last
+        // Who is told of an earlier record alone must not take its revision for the head's.
+        copied.records = model.records.map { record in
+          SharedRecord(record.batch, revision: record.batch.record == model.head.record ? last : last - 1)
+        }
+        copied.folds = model.folds == 0 ? 0 : last
+        state.revision = last
         state.models[name] = copied
         state.recent += copied.records
       }
