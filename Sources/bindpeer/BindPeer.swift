@@ -38,7 +38,8 @@ struct BindPeer: AsyncParsableCommand {
         64  usage error                   77  the hub does not accept the invitation
         65  the value does not fit        78  the hub is not known, or the key for
         69  no hub answers                    it cannot be used
-        73  the outbox cannot be used     130 interrupted
+        72  exec: no such command         130 interrupted
+        73  the outbox cannot be used
 
       --hub, --timeout, --name, --outbox, --keep and --json may also precede the command.
       Shell completion: bindpeer --generate-completion-script bash (or zsh, fish).
@@ -47,7 +48,8 @@ struct BindPeer: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Values",
-        subcommands: [Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self]),
+        subcommands: [Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self,
+          Exec.self]),
       CommandGroup(name: "Models", subcommands: [List.self, Describe.self]),
       CommandGroup(
         name: "The past", subcommands: [History.self, Blame.self, Revert.self, Record.self, Play.self]),

@@ -34,6 +34,9 @@ struct JSONLine {
 
   func print() { StandardStreams.print(bytes: whole) }
 
+  /// A value in one line.
+  static func text(of value: FieldValue) -> String { String(decoding: bytes(of: value), as: UTF8.self) }
+
   /// Stored JSON may contain line ends between its tokens; here they become spaces.
   private static func bytes(of value: FieldValue?) -> [UInt8] {
     guard let value, value.isValid else { return JSON.null.bytes }

@@ -12,6 +12,7 @@ struct Failure: Error {
     case doesNotFit = 65
     case noHub = 69
     case ourBug = 70
+    case missingTool = 72
     case cannotCreate = 73
     case cannotWrite = 74
     case timedOut = 75

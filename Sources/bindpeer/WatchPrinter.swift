@@ -9,8 +9,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
   private var left: Int?
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
-  /// Whether no hub serves, which served last, and why one refuses this peer, as told.
-  private var link = (isDown: false, hub: String?.none, refusal: String?.none)
+  private let link = LinkNotices()
   /// The followed models, whose descriptions say what is secret.
   private var models: [String: SharedModel] = [:]
   /// Models whose initial values have been printed.
@@ -78,23 +77,11 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is
     Terminal.complain("! refused: \(refusal); waiting")
   }
 
+  /// Tells whether a hub serves, between two lines of output.
   func link(_ status: PeerStatus) {
-    if case .stopped = status.phase { return }
     lock.lock()
     defer { lock.unlock() }
-    if status.isLive, link.isDown {
-      (link.isDown, link.refusal) = (false, nil)
-      let isOther = link.hub != nil && status.hub != link.hub
-      Terminal.complain(isOther ? "! another hub serves now: \(status.hub ?? "")" : "! the hub is back")
-    } else if !status.isLive, !link.isDown, status.epoch != nil {
-      link.isDown = true
-      Terminal.complain("! the hub does not answer; waiting")
-    }
-    if status.isLive { link.hub = status.hub }
-    if link.isDown, let refusal = status.refusal, refusal != link.refusal {
-      link.refusal = refusal
-      Terminal.complain("! refused: \(refusal). Waiting")
-    }
+    link.tell(status)
   }
 
   private func print(_ update: ModelUpdate, missed: UInt64, of field: String?) {
