@@ -48,9 +48,10 @@ struct BindPeer: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Values",
-        subcommands: [Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self,
-          Exec.self]),
-      CommandGroup(name: "Models", subcommands: [List.self, Describe.self]),
+        subcommands: [
+          Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self, Exec.self,
+        ]),
+      CommandGroup(name: "Models", subcommands: [List.self, Describe.self, Export.self, Import.self]),
       CommandGroup(
         name: "The past", subcommands: [History.self, Blame.self, Revert.self, Record.self, Play.self]),
       CommandGroup(

@@ -152,10 +152,7 @@ struct ModelReader {
     var found: [(Address, SharedModel)] = []
     for address in addresses {
       if address.isPrefix {
-        guard let ids = await peer.list(address.model, timeout: timeout.duration) else {
-          throw Failure.late("the list of models", timeout: timeout)
-        }
-        for id in ids.filter({ $0.fields > 0 }).map(\.id).sorted() { found.append((address, try peer.model(id))) }
+        for id in try await models(below: address.model) { found.append((address, try peer.model(id))) }
       } else {
         found.append((address, try peer.model(address.model)))
       }
@@ -164,6 +161,14 @@ struct ModelReader {
       guard await model.whenCurrent(timeout: timeout.duration) else { throw late(model, model.id) }
     }
     return found.map { ($0.stored(in: $1), $1) }
+  }
+
+  /// The ids of the models under a prefix that have fields, sorted.
+  func models(below prefix: String) async throws -> [String] {
+    guard let models = await peer.list(prefix, timeout: timeout.duration) else {
+      throw Failure.late("the list of models", timeout: timeout)
+    }
+    return models.filter { $0.fields > 0 }.map(\.id).sorted()
   }
 
   /// The current ephemeral models of the given models.
@@ -219,9 +224,7 @@ struct ModelReader {
   /// Why a model is not current: the hub refuses the join, or has not answered.
   private func late(_ model: SharedModel, _ what: String) -> Failure {
     if let refusal = model.status.refusal { return Failure(refusal) }
-    guard peer.status.waitsForUpstream else { return .late(what, timeout: timeout) }
-    return Failure(
-      .timedOut, "waiting(upstream): this hub does not reach the hub or the log behind it, which has \(what).")
+    return peer.status.waitsForUpstream ? .cutOff(from: what) : .late(what, timeout: timeout)
   }
 }
 
@@ -229,6 +232,11 @@ extension Failure {
   /// The hub refuses to let this peer join a model.
   init(_ refusal: JoinRefusal) {
     self.init(refusal.code == .notPermitted ? .notPermitted : .conflict, "refused: \(refusal)")
+  }
+
+  /// The hub that was asked is an edge without its upstream hub.
+  static func cutOff(from what: String) -> Failure {
+    Failure(.timedOut, "waiting(upstream): this hub does not reach the hub or the log behind it, which has \(what).")
   }
 
   static func late(_ what: String, timeout: TimeSpan) -> Failure {

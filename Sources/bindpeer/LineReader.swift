@@ -7,15 +7,22 @@ struct LineReader {
   static let longestLine = 4 << 20
 
   private let read: () -> [UInt8]
+  private let longest: Int
   /// The bytes read, the offset of the next line, and the offset up to which there is no line end.
   private var buffer: [UInt8] = []
   private var start = 0
   private var searched = 0
   private var isAtEnd = false
 
-  /// - Parameter read: returns the available input; blocks until there is some, and returns an empty array at the
-  ///   end.
-  init(read: @escaping () -> [UInt8] = { [UInt8](FileHandle.standardInput.availableData) }) { self.read = read }
+  /// - Parameters:
+  ///   - longest: the limit of a line, in bytes.
+  ///   - read: returns the available input; blocks until there is some, and returns an empty array at the end.
+  init(
+    longest: Int = LineReader.longestLine,
+    read: @escaping () -> [UInt8] = { [UInt8](FileHandle.standardInput.availableData) }
+  ) {
+    (self.longest, self.read) = (longest, read)
+  }
 
   /// The next line without its end; nil at the end. A line that is too long is returned truncated, but still longer
   /// than the limit.
@@ -28,7 +35,7 @@ struct LineReader {
       }
       buffer.removeSubrange(..<start)
       start = 0
-      if buffer.count > LineReader.longestLine {
+      if buffer.count > longest {
         beginning = beginning ?? buffer
         buffer.removeAll()
       }

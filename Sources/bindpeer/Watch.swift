@@ -68,7 +68,7 @@ struct Watch: AsyncParsableCommand {
     defer { looking.cancel() }
     let past = try from.map { version in
       Task { [common, model = try peer.model(asked[0].model), address = asked[0]] in
-        await PastOfWatch(printer: printer, model: model, common: common).show(from: version, of: address)
+        await PastOfWatch(printer: printer, peer: peer, model: model, common: common).show(from: version, of: address)
       }
     }
     defer { past?.cancel() }

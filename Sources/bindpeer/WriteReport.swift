@@ -115,7 +115,8 @@ extension ModelStatus {
 
 extension Outcome {
   /// The outcome for scripts; a test pins the names.
-  func json(model: String, current: [String: FieldValue], milliseconds: Double) -> JSONLine {
+  /// - Parameter milliseconds: how long it took; nil: that is not told.
+  func json(model: String, current: [String: FieldValue], milliseconds: Double? = nil) -> JSONLine {
     var line = JSONLine()
     line.add("model", .string(model))
     switch self {
@@ -140,7 +141,7 @@ extension Outcome {
       line.add("outcome", .string("unknown"))
       line.add("text", .string(why))
     }
-    line.add("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000))
+    if let milliseconds { line.add("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000)) }
     return line
   }
 }

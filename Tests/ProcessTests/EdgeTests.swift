@@ -94,6 +94,8 @@ struct EdgeTests {
     #expect(try run("get", "lamp.level", "--raw").output.hasSuffix("0.5"))
     let latest = try run("get", "lamp.level", "--latest", "--timeout", "1s")
     #expect(latest.code == 75 && latest.output.contains("waiting(upstream)") && !latest.output.contains("0.5"))
+    let past = try run("history", "lamp", "--timeout", "1s")
+    #expect(past.code == 75 && past.output.contains("waiting(upstream)"), "\(past.output)")
     #expect(try run("set", "lamp.level=0.6", "--timeout", "1s").code == 75)
     let writer = try RunningProcess(
       Bench.program("bindpeer"), ["set", "lamp.level=0.7", "--timeout", "30s"], hub: edge)

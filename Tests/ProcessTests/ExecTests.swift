@@ -28,7 +28,8 @@ struct ExecTests {
 
   @Test("with a field in its address it runs again for that field alone, and tells of all")
   func field() throws {
-    let running = try bench.start("exec", "lamp.level", "--count", "2", "--", "sh", "-c", "echo $FIELD_level $FIELD_name")
+    let running = try bench.start(
+      "exec", "lamp.level", "--count", "2", "--", "sh", "-c", "echo $FIELD_level $FIELD_name")
     try #require(running.line { $0 == "0 desk" } != nil, "\(running.output)")
     #expect(try bench.run("set", "lamp.name=shelf").code == 0)
     #expect(try bench.run("set", "lamp.level=1").code == 0)

@@ -23,8 +23,8 @@ struct FieldVariables {
     var whole = JSONLine()
     var owners: [String: String] = [:]
     // A name that is a variable's as it is comes first: it gives way to no other.
-    let names = fields.keys.sorted { (FieldVariables.isPlain($0) ? 0 : 1, $0) < (FieldVariables.isPlain($1) ? 0 : 1, $1) }
-    for name in names {
+    let names = fields.keys.sorted()
+    for name in names.filter(FieldVariables.isPlain) + names.filter({ !FieldVariables.isPlain($0) }) {
       guard let value = fields[name] else { continue }
       let variable = FieldVariables.name(of: name)
       let text = FieldVariables.text(of: value)

@@ -41,7 +41,7 @@ struct History: AsyncParsableCommand {
       do {
         page = try await model.historyPage(asked, count: min(left, 1_000), timeout: common.timeout.duration)
       } catch {
-        throw Failure(error, of: model.id)
+        throw Failure(error, of: model.id, from: peer)
       }
       let commits = page.commits.compactMap { fields.part(of: $0) }
       show(commits, of: model, present)

@@ -4,6 +4,7 @@ import BindingTerminal
 /// Prints the past of a watched model, up to where its updates begin.
 struct PastOfWatch {
   let printer: WatchPrinter
+  let peer: Peer
   let model: SharedModel
   let common: CommonOptions
 
@@ -43,7 +44,7 @@ struct PastOfWatch {
         for commit in page.commits { fields.part(of: commit).map { printer.print($0, of: model.id) } }
         next = page.next
       } catch {
-        return Task.isCancelled ? nil : Failure(error, of: model.id)
+        return Task.isCancelled ? nil : Failure(error, of: model.id, from: peer)
       }
     }
     return nil

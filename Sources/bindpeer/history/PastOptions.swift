@@ -117,13 +117,14 @@ struct PastAddress: ExpressibleByArgument {
 
 extension Failure {
   /// Why there is no history.
-  init(_ error: any Error, of model: String) {
+  init(_ error: any Error, of model: String, from peer: Peer) {
     guard let error = error as? SharedModel.HistoryError else {
       self.init(.ourBug, "\(error)")
       return
     }
     switch error {
     case .notPermitted: self.init(.notPermitted, "refused: \(model): \(error)")
+    case .noAnswer where peer.status.waitsForUpstream: self = .cutOff(from: "the history of \(model)")
     case .noAnswer: self.init(.timedOut, "\(model): \(error). Try a longer --timeout.")
     case .hubTooOld: self.init(.otherProtocol, "\(error).")
     case .stopped(let reason): self = reason.failure

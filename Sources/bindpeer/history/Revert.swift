@@ -38,7 +38,7 @@ struct Revert: AsyncParsableCommand {
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw Failure(error, of: model.id)
+      throw Failure(error, of: model.id, from: peer)
     }
     if steps.isEmpty {
       if !common.json { Terminal.print("\(model.id)  unchanged") }

@@ -1,0 +1,108 @@
+import BindingPeer
+import BindingTerminal
+
+/// A line of `import`: what a model is to be.
+struct ImportedModel {
+  let model: String
+  let description: FieldValue?
+  let values: [(name: String, value: FieldValue)]
+
+  /// What is wrong with a line, as the rest of a sentence that names it.
+  struct Fault: Error { let words: String }
+
+  /// Reads an object with `model`, `values` and perhaps `description`, as `export` and `get --json` print it.
+  init(_ line: [UInt8]) throws(Fault) {
+    guard line.count <= ImportedModel.longestLine else {
+      throw Fault(words: "has more than \(ImportedModel.longestLine) bytes")
+    }
+    guard let members = JSON.members(ofText: line) else {
+      let text = excerpt(String(decoding: line.prefix(1_000), as: UTF8.self), limit: 80)
+      throw Fault(words: "is not a JSON object: \(text)")
+    }
+    func member(_ name: String) -> FieldValue? { members.last { $0.name == name }?.value }
+    guard case .string(let model)? = try? member("model")?.json else {
+      throw Fault(words: #"names no model: it needs "model" and "values", as bindpeer export prints them"#)
+    }
+    do throws(WireError) { try Names.checkModel(model) } catch {
+      throw Fault(words: "names no model: \(error.problem)")
+    }
+    guard let values = member("values").flatMap({ JSON.members(ofText: $0.bytes) }) else {
+      throw Fault(words: #"has no object of fields in "values""#)
+    }
+    for (name, _) in values {
+      do throws(WireError) { try Names.checkField(name) } catch {
+        throw Fault(words: "has no field '\(excerpt(name))': \(error.problem)")
+      }
+      guard !name.hasPrefix("@") else { throw Fault(words: "has \(name) in its values, which programs do not write") }
+    }
+    self.model = model
+    self.values = values
+    description = member("description")
+    if let description, JSON.members(ofText: description.bytes) == nil {
+      throw Fault(words: #"has no object in "description""#)
+    }
+  }
+
+  /// A model of 100,000 fields has about as many bytes.
+  static let longestLine = 64 << 20
+
+  /// How the fields of a present model become these.
+  enum Way {
+    case overwrite
+    /// Only fields that never had a value.
+    case fill
+    /// Fields that are not named here are deleted.
+    case replace
+  }
+
+  /// What is to be written first: a model keeps the description that it has, unless it is replaced.
+  func describing(_ present: SharedModel, _ way: Way) -> [Proposal] {
+    let known = present.values[Names.description]
+    guard let description, known == nil || way == .replace, known != description else { return [] }
+    return [present.replacement(of: description)]
+  }
+
+  /// What is to be written to the fields of a present model, in several proposals if one cannot have all.
+  /// - Throws: a list that cannot be one.
+  func proposals(to present: SharedModel, _ way: Way) throws(Fault) -> [Proposal] {
+    var operations: [FieldOperation] = []
+    let shown = present.values
+    for (name, value) in values {
+      let field = present.storedName(of: name)
+      guard shown[field] != value else { continue }
+      if way == .fill {
+        if shown[field] == nil { operations.append(FieldOperation(.setIfAbsent, field, value)) }
+      } else if let list = UntypedList(field, in: present), let elements = value.elements {
+        do throws(ListError) { operations += try list.operations(to: elements) } catch {
+          throw Fault(words: "has no list in \(field): \(error)")
+        }
+      } else {
+        operations.append(FieldOperation(.set, field, value))
+      }
+    }
+    if way == .replace {
+      let kept = Swift.Set(values.map { present.storedName(of: $0.name) })
+      let gone = shown.keys.filter { !$0.hasPrefix("@") && !kept.contains($0) }.sorted()
+      operations += gone.map { FieldOperation(.delete, $0) }
+    }
+    return ImportedModel.proposals(of: operations)
+  }
+
+  /// Limits of one proposal, below those that hubs have by default.
+  private static let (mostOperations, mostBytes) = (1_000, 200_000)
+
+  private static func proposals(of operations: [FieldOperation]) -> [Proposal] {
+    var (proposals, bytes) = ([Proposal](), 0)
+    for operation in operations {
+      let size = operation.field.utf8.count + (operation.value?.bytes.count ?? 0) + 16
+      if let last = proposals.last, last.operations.count < mostOperations, bytes + size <= mostBytes {
+        proposals[proposals.count - 1].operations.append(operation)
+        bytes += size
+      } else {
+        proposals.append(Proposal(operations: [operation]))
+        bytes = size
+      }
+    }
+    return proposals
+  }
+}
