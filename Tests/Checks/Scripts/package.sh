@@ -43,6 +43,13 @@ for program in bindhub bindpeer; do
 done
 [[ $(dpkg-deb --field "$package" Depends) == *libzmq5* ]] || fails "it does not depend on libzmq"
 
+# Whoever gets the programs gets the licenses of all that is in them.
+documents=$root/usr/share/doc/bindbus
+sed -n 's/^    \.package(url: ".*\/\(.*\)", from.*/\1/p' Package.swift | while IFS= read -r name; do
+  grep -q "$name" "$documents/NOTICE" || fails "NOTICE lacks $name"
+  [[ -s $documents/licenses/$name-license.txt ]] || fails "the license of $name is missing"
+done
+
 # Each command has a page, and each page that another one names is there.
 for page in "$root"/usr/share/man/man1/*.gz; do
   if command -v man >/dev/null; then
