@@ -66,7 +66,7 @@ struct Get: AsyncParsableCommand {
       show(model, [(field, value)])
       return nil
     }
-    let fields = values.filter { !$0.key.hasPrefix("@") }.sorted { $0.key < $1.key }
+    let fields = model.fields.sorted { $0.key < $1.key }
     if fields.isEmpty, !address.isPrefix { return "\(address.model) has no fields." }
     show(model, fields.map { ($0.key, $0.value) })
     return nil
@@ -197,7 +197,7 @@ struct ModelReader {
     }
     if let refusal = await refusal(of: address.model) { return refusal }
     guard let model = try? peer.model(address.model), model.isCurrent else { return nil }
-    let fields = model.values.keys.filter { !$0.hasPrefix("@") }
+    let fields = model.fields.keys
     if fields.isEmpty { return "\(address.model) has no fields yet." }
     guard let field = address.field, !fields.contains(field) else { return nil }
     let hint = nearest(to: field, among: fields).map { " Did you mean \(address.model).\($0)?" } ?? ""

@@ -77,6 +77,9 @@ enum Terminal {
 }
 
 extension SharedModel {
+  /// The values of the fields that programs write; the other names are the protocol's.
+  var fields: [String: FieldValue] { values.filter { !$0.key.hasPrefix("@") } }
+
   /// Says which values are secret, also for the ephemeral fields of a model.
   var shownDescription: ModelDescription { (stored ?? self).modelDescription }
 

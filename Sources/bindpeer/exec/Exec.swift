@@ -54,16 +54,15 @@ struct Exec: AsyncParsableCommand {
     defer { withExtendedLifetime((observing, watching)) {} }
     wake.yield()
     var (runs, last, status) = (0, Values?.none, Int32(0))
+    // What changes during a run is the next element.
     for await _ in changes {
-      // Again as long as something changed during the run before.
-      while case let values = Values(of: model, found.field), last?.trigger != values.trigger {
-        last = values
-        status = try await run(values, of: model)
-        runs += 1
-        if runs == count { break }
-        if let end, end <= .now { break }
-      }
+      let values = Values(of: model, found.field)
+      guard values.trigger != last?.trigger else { continue }
+      last = values
+      status = try await run(values, of: model)
+      runs += 1
       if runs == count { break }
+      if let end, end <= .now { break }
     }
     if case .stopped(let reason) = peer.status.phase { throw reason.failure }
     await peer.close(flush: .zero)
@@ -92,7 +91,7 @@ struct Exec: AsyncParsableCommand {
 
     init(of model: SharedModel, _ field: String?) {
       version = model.version.version
-      let fields = model.values.filter { !$0.key.hasPrefix("@") }
+      let fields = model.fields
       self.fields = fields
       trigger = field.map { field in fields.filter { $0.key == field } } ?? fields
     }

@@ -73,8 +73,9 @@ struct ImportReport {
   var models = 0
   private var fields = 0
   private var bad: [Int] = []
-  private var refused: [Int] = []
-  private var unknown: [Int] = []
+  /// A line may have several proposals.
+  private var refused: Swift.Set<Int> = []
+  private var unknown: Swift.Set<Int> = []
 
   var hasBadLine: Bool { !bad.isEmpty }
 
@@ -91,13 +92,13 @@ struct ImportReport {
       let names = proposal.operations.map { ListElements.parts(of: $0.field).map { String($0.list) } ?? $0.field }
       fields += Swift.Set(names).count { !$0.hasPrefix("@") }
     case .unchanged: break
-    case .unknown, nil: unknown.append(line)
+    case .unknown, nil: unknown.insert(line)
     case .refused(let refusal):
       Terminal.complain("line \(line): \(refusal.report(on: model))")
-      refused.append(line)
+      refused.insert(line)
     case let outcome?:
       Terminal.complain("line \(line): \(outcome.explanation(of: model))")
-      refused.append(line)
+      refused.insert(line)
     }
   }
 
@@ -109,16 +110,12 @@ struct ImportReport {
   var failure: Failure? {
     var words: [String] = []
     if !bad.isEmpty { words.append("Not written: \(PipedLines.words(bad)).") }
-    if !refused.isEmpty { words.append("Refused: \(PipedLines.words(ImportReport.once(refused))).") }
+    if !refused.isEmpty { words.append("Refused: \(PipedLines.words(Array(refused))).") }
     if !unknown.isEmpty {
-      words.append(
-        "Outcome unknown: \(PipedLines.words(ImportReport.once(unknown))). Import again; what is written stays so.")
+      words.append("Outcome unknown: \(PipedLines.words(Array(unknown))). Import again; what is written stays so.")
     }
     guard !words.isEmpty else { return nil }
     let code: Failure.Code = !bad.isEmpty ? .doesNotFit : unknown.isEmpty ? .conflict : .timedOut
     return Failure(code, words.joined(separator: "\n"))
   }
-
-  /// A line may have several proposals.
-  private static func once(_ lines: [Int]) -> [Int] { Array(Swift.Set(lines)) }
 }
