@@ -136,24 +136,17 @@ struct Assignment {
   }
 
   private func read(_ text: String, _ declared: FieldDescription?, _ reading: Reading) throws(Failure) -> FieldValue {
-    if reading == .text || declared?.type == .string { return FieldValue(json: .string(text)) }
-    if declared?.type == .boolean, let value = ["on": true, "yes": true, "off": false, "no": false][text.lowercased()] {
-      return FieldValue(json: .bool(value))
-    }
-    do throws(WireError) {
-      return try FieldValue(text: text)
-    } catch {
-      // Text that begins like JSON was meant as JSON. Stored as text, the mistake would be discovered much later,
-      // by another user.
-      if let first = text.first(where: { !$0.isWhitespace }), ["\"", "[", "{"].contains(first) {
+    if reading == .text { return FieldValue(json: .string(text)) }
+    do throws(TypedText.Fault) { return try TypedText.value(of: text, as: declared?.type) } catch {
+      switch error {
+      case .notJSON(let fault):
         throw Failure(
           .doesNotFit,
           """
-          \(title)=\(excerpt(text)): the value begins like JSON and is \(JSON.fault(text)).
+          \(title)=\(excerpt(text)): the value begins like JSON and is \(fault).
           To write text:  --text        To write JSON, quote it for the shell:  '\(title):=JSON'
           """)
-      }
-      if ["NaN", "Infinity", "-Infinity"].contains(text) {
+      case .numberOutsideJSON:
         throw Failure(
           .doesNotFit,
           """
@@ -161,7 +154,6 @@ struct Assignment {
           Write '\(title):={"$float":"\(text)"}' for the number, or '\(title):="\(text)"' for text.
           """)
       }
-      return FieldValue(json: .string(text))
     }
   }
 
@@ -171,9 +163,4 @@ struct Assignment {
     }
     return FieldOperation(.set, field, value)
   }
-}
-
-extension JSON {
-  /// Why a text does not parse, with the location and the remedy.
-  fileprivate static func fault(_ text: String) -> String { FieldValue(bytes: Array(text.utf8)).fault ?? "not JSON" }
 }

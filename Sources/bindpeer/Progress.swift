@@ -3,7 +3,7 @@ import BindingTerminal
 import Foundation
 
 /// Shows the progress of a task: a line on standard error that is overwritten, once the task takes longer than a
-/// second, and only on a terminal.
+/// second, and only on a terminal. Data may go to the terminal or a file meanwhile, not to another program.
 struct Progress: Sendable {
   private struct Shown {
     var next = ContinuousClock.now + .seconds(1)
@@ -18,7 +18,11 @@ struct Progress: Sendable {
 
   init(_ name: String, isWanted: Bool) {
     self.name = name
-    self.isWanted = isWanted && isatty(1) == 1 && isatty(2) == 1 && Terminal.environment("TERM") != "dumb"
+    var output = stat()
+    let isFile = fstat(STDOUT_FILENO, &output) == 0 && output.st_mode & S_IFMT == S_IFREG
+    self.isWanted =
+      isWanted && (isatty(STDOUT_FILENO) == 1 || isFile) && isatty(STDERR_FILENO) == 1
+      && Terminal.environment("TERM") != "dumb"
   }
 
   /// - Parameter part: the completed part, 0 to 1.

@@ -12,7 +12,7 @@ struct ImportedModelTests {
     let line = try read(
       #"{"model":"shop/a","version":7,"values":{"level":0.10,"name":"x"},"description":{"fields":{}}}"#)
     #expect(line.model == "shop/a" && line.values.map(\.name) == ["level", "name"])
-    #expect(line.values[0].value.bytes == Array("0.10".utf8))
+    #expect(line.values[0].value == .json(try FieldValue(text: "0.10")))
     #expect(line.description?.bytes == Array(#"{"fields":{}}"#.utf8))
     #expect(try read(#"{"model":"a","values":{}}"#).description == nil)
   }

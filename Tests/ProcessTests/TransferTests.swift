@@ -117,4 +117,47 @@ struct TransferTests {
     #expect(try bench.run("export", "none").code == 1)
     #expect(try bench.run("export", "lamp.level").code == 64)
   }
+
+  @Test("a table has a row for each model and a column for each field, and brings all values back as they were")
+  func table() throws {
+    let set = try bench.run(
+      "set", "shop/a.level=0.50", "shop/a.name=Rain, and \"more\"", "shop/b.name:=\"12\"", "shop/b.tags:=[1,2]",
+      "shop/b.empty:=\"\"", "shop/c.note:=\"two\\nlines\"", "shop/c.name:=\"=1+1\"")
+    #expect(set.code == 0, "\(set.output)")
+    let csv = try bench.run("export", "shop/", "--csv")
+    let rows = [
+      "model,empty,level,name,note,tags", #"shop/a,,0.50,"Rain, and ""more""",,"#,
+      #"shop/b,"""""",,"""12""",,"[1,2]""#, #"shop/c,,,"""=1+1""","two"#, #"lines","#,
+    ]
+    #expect(csv.code == 0 && csv.output == rows.joined(separator: "\n"), "\(csv.output)")
+    try write(rows)
+    let run = try other.run("import", file)
+    #expect(run.code == 0 && run.output == "3 models, 7 fields written", "\(run.output)")
+    #expect(try content(other) == content(bench))
+    #expect(try other.run("import", file).output == "3 models, 0 fields written")
+  }
+
+  @Test("cells of a spreadsheet become the declared types; an empty cell changes nothing, and deletes with --replace")
+  func spreadsheet() throws {
+    let described = bench.folder.appendingPathComponent("described.json").path
+    let fields = #""on":{"type":"boolean"},"code":{"type":"string"},"level":{"type":"number","max":1}"#
+    try Data("{\"fields\":{\(fields)}}".utf8).write(to: URL(fileURLWithPath: described))
+    #expect(try bench.run("describe", "lamp", "--apply", described).code == 0)
+    #expect(try bench.run("set", "lamp.level=1", "lamp.old=1").code == 0)
+    try write(["\u{FEFF}model;on;code;level\r", "lamp;TRUE;007;\r", ";;;\r"])
+    #expect(try bench.run("import", file).output == "1 model, 2 fields written")
+    #expect(try bench.run("get", "lamp").output == "lamp.code = \"007\"\nlamp.level = 1\nlamp.old = 1\nlamp.on = true")
+    #expect(try bench.run("import", file, "--replace").code == 0)
+    #expect(try bench.run("get", "lamp").output == "lamp.code = \"007\"\nlamp.on = true")
+    try write(["model,level", "lamp,0.5", "fan,[", "lamp,7", "pump,1"])
+    let misfit = try bench.run("import", file, "--keep-going")
+    #expect(misfit.code == 65, "\(misfit.output)")
+    #expect(misfit.output.contains("line 3 has no value for level in the cell ["), "\(misfit.output)")
+    #expect(misfit.output.contains("line 4 does not fit level"), "\(misfit.output)")
+    #expect(try bench.run("get", "lamp.level", "pump.level").output == "lamp.level = 0.5\npump.level = 1")
+    try write(["model,level,level", "lamp,1,1"])
+    let twice = try bench.run("import", file, "--keep-going")
+    #expect(twice.code == 65 && twice.output.contains("line 1 has two columns"), "\(twice.output)")
+    #expect(try bench.run("get", "lamp.level", "--raw").output == "0.5")
+  }
 }

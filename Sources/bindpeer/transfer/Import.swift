@@ -8,6 +8,10 @@ struct Import: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write the models that export has printed.",
     discussion: """
+      The first line decides: {"model":… begins JSON lines, model,FIELD,… the table of export --csv. Commas, \
+      semicolons or tabs separate its cells; an empty cell names no field, and each value is read as the field's \
+      declared type.
+
       Fields that a line does not name stay, unless with --replace. What has its value already is not written again, \
       so an import that was interrupted can be repeated. A model's description is written if it has none, or with \
       --replace. One model is one commit, or several if it exceeds 1,000 fields or 200,000 bytes.
@@ -40,10 +44,10 @@ struct Import: AsyncParsableCommand {
     var lines = LineReader(longest: ImportedModel.longestLine, read: input.read)
     while let line = lines.next() {
       try await run.take(line)
-      if run.report.hasBadLine, !keepsGoing { break }
+      if run.isAtEnd || (run.report.hasBadLine && !keepsGoing) { break }
       progress.show(input.part) { "\(run.report.models) models" }
     }
-    try await run.writeGroup()
+    try await run.end()
     progress.end()
     if case .stopped(let reason) = peer.status.phase { throw reason.failure }
     await peer.close(flush: .zero)

@@ -8,6 +8,13 @@ struct ImportRun {
   private let reader: ModelReader
   private(set) var report = ImportReport()
   private var group: [(line: Int, model: ImportedModel)] = []
+  /// Nil: lines of JSON, or nothing yet.
+  private var table: ImportedTable?
+  private var isAtStart = true
+  /// Whether what follows cannot be read.
+  private(set) var isAtEnd = false
+  /// The line in which the row of a table began.
+  private var rowStart = 0
 
   init(common: CommonOptions, way: ImportedModel.Way, reader: ModelReader) {
     (self.common, self.way, self.reader) = (common, way, reader)
@@ -16,20 +23,38 @@ struct ImportRun {
   /// Takes the next line, and writes a group that is full. Empty lines are none.
   mutating func take(_ line: [UInt8]) async throws {
     report.lines += 1
-    guard !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) else { return }
-    let model: ImportedModel
-    do throws(ImportedModel.Fault) { model = try ImportedModel(line) } catch {
-      return report.reject(report.lines, error.words)
+    let isInRow = table?.isInRecord == true
+    guard isInRow || !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) else { return }
+    if isAtStart {
+      isAtStart = false
+      table = ImportedTable(firstLine: line)
     }
+    if !isInRow { rowStart = report.lines }
+    let model: ImportedModel?
+    do throws(ImportedModel.Fault) {
+      model = table == nil ? try ImportedModel(line) : try table?.take(line)
+    } catch {
+      report.reject(rowStart, error.words)
+      // Without names of its columns no row means anything.
+      if table?.hasNames == false { isAtEnd = true }
+      return
+    }
+    guard let model else { return }
     // A later line of a model is compared with what an earlier one made of it.
     let isTwice = group.contains { $0.model.model == model.model }
     if isTwice || group.count == Export.modelsAtOnce { try await writeGroup() }
-    group.append((report.lines, model))
+    group.append((rowStart, model))
     report.models += 1
   }
 
+  /// Takes the end of the file, writes what is left, and waits for the outcomes.
+  mutating func end() async throws {
+    if let fault = table?.lastFault, !isAtEnd { report.reject(rowStart, fault.words) }
+    try await writeGroup()
+  }
+
   /// Writes what has been taken, and waits for the outcomes.
-  mutating func writeGroup() async throws {
+  private mutating func writeGroup() async throws {
     let entries = group
     group.removeAll()
     let addresses = try entries.map { entry throws(Failure) in try Address(entry.model.model) }

@@ -1,11 +1,17 @@
 import BindingPeer
 import BindingTerminal
 
-/// A line of `import`: what a model is to be.
+/// A line of `import`, or a row of a table: what a model is to be.
 struct ImportedModel {
   let model: String
   let description: FieldValue?
-  let values: [(name: String, value: FieldValue)]
+  let values: [(name: String, value: Source)]
+
+  enum Source: Equatable {
+    case json(FieldValue)
+    /// A cell that is not empty. What it means depends on the declaration of the field.
+    case cell(String)
+  }
 
   /// What is wrong with a line, as the rest of a sentence that names it.
   struct Fault: Error { let words: String }
@@ -23,24 +29,38 @@ struct ImportedModel {
     guard case .string(let model)? = try? member("model")?.json else {
       throw Fault(words: #"names no model: it needs "model" and "values", as bindpeer export prints them"#)
     }
-    do throws(WireError) { try Names.checkModel(model) } catch {
-      throw Fault(words: "names no model: \(error.problem)")
-    }
+    try ImportedModel.check(model: model)
     guard let values = member("values").flatMap({ JSON.members(ofText: $0.bytes) }) else {
       throw Fault(words: #"has no object of fields in "values""#)
     }
-    for (name, _) in values {
-      do throws(WireError) { try Names.checkField(name) } catch {
-        throw Fault(words: "has no field '\(excerpt(name))': \(error.problem)")
-      }
-      guard !name.hasPrefix("@") else { throw Fault(words: "has \(name) in its values, which programs do not write") }
-    }
+    for (name, _) in values { try ImportedModel.check(field: name) }
     self.model = model
-    self.values = values
+    self.values = values.map { ($0.name, .json($0.value)) }
     description = member("description")
     if let description, JSON.members(ofText: description.bytes) == nil {
       throw Fault(words: #"has no object in "description""#)
     }
+  }
+
+  /// Takes the cells of a row; empty ones are no values.
+  init(row model: String, _ cells: [(name: String, text: String)]) throws(Fault) {
+    try ImportedModel.check(model: model)
+    self.model = model
+    values = cells.filter { !$0.text.isEmpty }.map { ($0.name, .cell($0.text)) }
+    description = nil
+  }
+
+  private static func check(model: String) throws(Fault) {
+    do throws(WireError) { try Names.checkModel(model) } catch {
+      throw Fault(words: "names no model: \(error.problem)")
+    }
+  }
+
+  static func check(field: String) throws(Fault) {
+    do throws(WireError) { try Names.checkField(field) } catch {
+      throw Fault(words: "has no field '\(excerpt(field))': \(error.problem)")
+    }
+    guard !field.hasPrefix("@") else { throw Fault(words: "has a value for \(field), which programs do not write") }
   }
 
   /// A model of 100,000 fields has about as many bytes.
@@ -67,9 +87,12 @@ struct ImportedModel {
   func proposals(to present: SharedModel, _ way: Way) throws(Fault) -> [Proposal] {
     var operations: [FieldOperation] = []
     let shown = present.values
-    for (name, value) in values {
+    let declared = present.modelDescription.fields
+    for (name, source) in values {
       let field = present.storedName(of: name)
-      guard shown[field] != value else { continue }
+      guard let value = try ImportedModel.value(of: source, field, declared[field]), shown[field] != value else {
+        continue
+      }
       if way == .fill {
         if shown[field] == nil { operations.append(FieldOperation(.setIfAbsent, field, value)) }
       } else if let list = UntypedList(field, in: present), let elements = value.elements {
@@ -86,6 +109,23 @@ struct ImportedModel {
       operations += gone.map { FieldOperation(.delete, $0) }
     }
     return ImportedModel.proposals(of: operations)
+  }
+
+  private static func value(
+    of source: Source, _ field: String, _ declared: FieldDescription?
+  ) throws(Fault) -> FieldValue? {
+    switch source {
+    case .json(let value): return value
+    case .cell(let text):
+      let value: FieldValue?
+      do throws(TypedText.Fault) { value = try TableCell.value(of: text, as: declared?.type) } catch {
+        throw Fault(words: "has no value for \(field) in the cell \(excerpt(text, limit: 80)): \(error.words)")
+      }
+      if let json = try? value?.json, let problem = declared?.problem(with: json) {
+        throw Fault(words: "does not fit \(field): \(problem)")
+      }
+      return value
+    }
   }
 
   /// Limits of one proposal, below those that hubs have by default.

@@ -1,0 +1,43 @@
+import BindingPeer
+
+/// Interprets what a person typed as a value.
+enum TypedText {
+  /// Why a text is no value.
+  enum Fault: Error {
+    /// It begins like JSON, and is not JSON for this reason. Stored as text, the mistake would be discovered much
+    /// later, by another user.
+    case notJSON(String)
+    /// A number that JSON cannot express.
+    case numberOutsideJSON
+
+    /// The end of a sentence.
+    var words: String {
+      switch self {
+      case .notJSON(let fault): "it begins like JSON and is \(fault)"
+      case .numberOutsideJSON: "JSON cannot express this number"
+      }
+    }
+  }
+
+  /// The value as the declared type; without one as JSON if the text is JSON, else as text.
+  static func value(of text: String, as type: FieldType?) throws(Fault) -> FieldValue {
+    if type == .string { return FieldValue(json: .string(text)) }
+    if type == .boolean, let value = truths[text.lowercased()] { return FieldValue(json: .bool(value)) }
+    if let value = try? FieldValue(text: text) { return value }
+    if beginsLikeJSON(text) { throw .notJSON(JSON.fault(text)) }
+    if ["NaN", "Infinity", "-Infinity"].contains(text) { throw .numberOutsideJSON }
+    return FieldValue(json: .string(text))
+  }
+
+  static func beginsLikeJSON(_ text: String) -> Bool {
+    text.first { !$0.isWhitespace }.map { ["\"", "[", "{"].contains($0) } ?? false
+  }
+
+  /// What people type for a boolean, and what spreadsheets make of one.
+  private static let truths = ["true": true, "on": true, "yes": true, "false": false, "off": false, "no": false]
+}
+
+extension JSON {
+  /// Why a text does not parse, with the location and the remedy.
+  static func fault(_ text: String) -> String { FieldValue(bytes: Array(text.utf8)).fault ?? "not JSON" }
+}
