@@ -113,7 +113,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "BindingTerminal",
-      dependencies: ["BindingProtocol", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "BindingModel", "BindingProtocol", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
@@ -245,6 +247,9 @@ let package = Package(
       name: "BindPeerCommandTests",
       dependencies: ["BindbusTesting", "BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
       exclude: ["QRVectors"], swiftSettings: strict),
+    .testTarget(
+      name: "BindHubCommandTests", dependencies: ["BindingProtocol", "BindingTerminal", "bindhub"],
+      swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
       dependencies: [

@@ -28,17 +28,17 @@ struct BindHubCommand: ParsableCommand {
     version: ProgramVersion.line(
       of: "bindhub", libraries: ["libzmq \(Context.libraryVersion)", "SQLite \(SQLiteLibrary.version)"]),
     subcommands: [
-      Serve.self, Status.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self,
-      Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self, Invite.self, Admit.self, ListMembers.self,
-      Revoke.self,
-      Kick.self, Access.self,
+      Serve.self, Status.self, Top.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self,
+      Recover.self, Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self, Invite.self, Admit.self,
+      ListMembers.self, Revoke.self, Kick.self, Access.self,
     ])
 
   private static let words = CommandWords(
     valued: ["--hub", "--store", "--listen", "--keys", "--timeout"], flags: ["--json"],
     habits: [
       "start": "bindhub serve", "run": "bindhub serve", "listen": "bindhub serve", "stat": "bindhub status",
-      "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
+      "info": "bindhub status", "ps": "bindhub status",
+      "htop": "bindhub top", "monitor": "bindhub top", "version": "bindhub --version", "fsck": "bindhub check",
       "url": "bindhub web",
       "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
       "keygen": "bindhub keys init", "rotate": "bindhub keys rotate",

@@ -49,13 +49,17 @@ struct BindPeer: AsyncParsableCommand {
       CommandGroup(
         name: "Values",
         subcommands: [
-          Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, Hold.self, Pipe.self, Exec.self,
+          Get.self, Set.self, Reset.self, Remove.self, Watch.self, Form.self, Wait.self, Hold.self, Pipe.self,
+          Exec.self,
         ]),
       CommandGroup(name: "Models", subcommands: [List.self, Describe.self, Export.self, Import.self]),
       CommandGroup(
         name: "The past", subcommands: [History.self, Blame.self, Revert.self, Record.self, Play.self]),
       CommandGroup(
-        name: "The hub", subcommands: [Ping.self, Bench.self, JoinHub.self, TrustHub.self, RotateKey.self]),
+        name: "The hub",
+        subcommands: [
+          Ping.self, Bench.self, JoinHub.self, TrustHub.self, RotateKey.self,
+        ]),
     ])
 
   private static let words = CommandWords(
@@ -66,6 +70,7 @@ struct BindPeer: AsyncParsableCommand {
       "del": "bindpeer rm", "delete": "bindpeer rm", "remove": "bindpeer rm", "unset": "bindpeer rm",
       "read": "bindpeer get", "cat": "bindpeer get", "show": "bindpeer get",
       "sub": "bindpeer watch", "subscribe": "bindpeer watch", "monitor": "bindpeer watch", "tail": "bindpeer watch",
+      "edit": "bindpeer form",
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
       "log": "bindpeer history", "undo": "bindpeer revert", "annotate": "bindpeer blame",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",

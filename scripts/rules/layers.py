@@ -38,7 +38,7 @@ ALLOWED = {
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "BindingEdge": SYSTEM | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "Logging", "ZeroMQ"},
     "Simulation": SYSTEM | {"BindingEdge", "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
-    "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
+    "BindingTerminal": LIBC | {"ArgumentParser", "BindingModel", "BindingProtocol", "Dispatch"},
     "bindhub": COMMAND_LINE
     | {"BindingEdge", "BindingEtcd", "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore"}
     | {"BindingTerminal", "BindingWeb", "ZeroMQ"},

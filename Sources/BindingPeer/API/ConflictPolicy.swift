@@ -16,7 +16,7 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
 
   let strategy: Strategy
   /// The policy's name in the description.
-  let name: String
+  package let name: String
   var offlineRule = OfflineRule.yields
 
   /// The same policy with another offline rule: what becomes of a plain set that waited 10 s or longer for a hub

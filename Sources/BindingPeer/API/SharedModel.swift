@@ -86,7 +86,7 @@ public final class SharedModel: Sendable {
   }
 
   /// Whether the hub lets this peer write a field; true until it has said otherwise.
-  func mayWrite(_ field: String) -> Bool {
+  package func mayWrite(_ field: String) -> Bool {
     let id = id
     return runtime.state.withLock { $0.session.mayWrite(field, in: id) }
   }
