@@ -173,6 +173,21 @@ package struct KnownHub: Hashable, Sendable {
     }
   }
 
+  /// Removes what is known of a hub, and the key of this user for it.
+  package static func forget(_ name: String, in directory: String = KnownHub.directory) throws(KeyError) {
+    try PrivateFile.exclusively(in: directory) { () throws(KeyError) in
+      let files = [try path(name, in: directory), try keyPath(name, in: directory)]
+      guard names(in: directory).contains(name) else {
+        throw .unknownHub(name: name, known: names(in: directory))
+      }
+      for file in files where FileManager.default.fileExists(atPath: file) {
+        do { try FileManager.default.removeItem(atPath: file) } catch {
+          throw .unusable(path: file, problem: "\(error.localizedDescription)")
+        }
+      }
+    }
+  }
+
   /// The names of all known hubs, in order.
   package static func names(in directory: String = KnownHub.directory) -> [String] {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

@@ -51,6 +51,9 @@ package final class Context: Sendable {
     return "\(major).\(minor).\(patch)"
   }
 
+  /// Whether the loaded library can encrypt connections.
+  package static var canEncrypt: Bool { zmq_has("curve") == 1 }
+
   private func set(
     _ option: Int32, to value: Int, _ subject: @autoclosure () -> String, atLeast minimum: Int = 0
   ) throws(ZeroMQError) {

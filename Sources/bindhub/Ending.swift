@@ -1,4 +1,5 @@
 import BindingHub
+import BindingTerminal
 import Dispatch
 import Foundation
 import Logging

@@ -1,3 +1,4 @@
+import BindingTerminal
 import Dispatch
 
 #if canImport(Darwin)

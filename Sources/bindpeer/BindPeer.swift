@@ -58,7 +58,7 @@ struct BindPeer: AsyncParsableCommand {
       CommandGroup(
         name: "The hub",
         subcommands: [
-          Ping.self, Bench.self, JoinHub.self, TrustHub.self, RotateKey.self,
+          Ping.self, Doctor.self, Bench.self, Hubs.self, JoinHub.self, TrustHub.self, RotateKey.self,
         ]),
     ])
 
@@ -70,7 +70,7 @@ struct BindPeer: AsyncParsableCommand {
       "del": "bindpeer rm", "delete": "bindpeer rm", "remove": "bindpeer rm", "unset": "bindpeer rm",
       "read": "bindpeer get", "cat": "bindpeer get", "show": "bindpeer get",
       "sub": "bindpeer watch", "subscribe": "bindpeer watch", "monitor": "bindpeer watch", "tail": "bindpeer watch",
-      "edit": "bindpeer form",
+      "edit": "bindpeer form", "check": "bindpeer doctor",
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
       "log": "bindpeer history", "undo": "bindpeer revert", "annotate": "bindpeer blame",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",

@@ -113,7 +113,7 @@ struct TrustHub: ParsableCommand {
 }
 
 /// Runs what reads or writes keys.
-private func keyed(_ body: () throws -> Void) throws {
+func keyed(_ body: () throws -> Void) throws {
   do { try body() } catch let error as KeyError { throw Failure(.refusedConfiguration, error.description) }
 }
 

@@ -73,6 +73,11 @@ extension Peer {
   }
 }
 
+extension Peer {
+  /// What the hub said last when it welcomed this peer; nil: none has.
+  package var welcome: Welcome? { runtime.state.withLock { $0.session.welcome } }
+}
+
 extension PeerRuntime {
   var statusBroadcaster: StatusBroadcaster<PeerStatus> {
     broadcaster.object {
