@@ -15,7 +15,7 @@ from pathlib import Path
 
 DEADLINE_SECONDS = 30.0
 READY = "<the shell is ready>"
-KEYS = {"^C": b"\x03", "^Z": b"\x1a"}
+KEYS = {"^C": b"\x03", "^Z": b"\x1a", "⏎": b"\n"}
 
 # What may differ from run to run, as it stands in a page, and what is accepted in its place.
 VARYING = [
