@@ -1,4 +1,5 @@
-"""Pages: files and links in documents exist, and no text names a machine or a package host."""
+"""Pages: files and links in documents exist, the index names every page, and no text names a machine or a package
+host."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Iterator
 from tree import Finding, SourceFile, Tree
 
 PACKAGE_HOST_ALLOWED_IN = {"Package.swift"}
+INDEX, NOT_IN_INDEX = "docs/README.md", "docs/design/decisions/"
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"!?\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?[^)\n]*\)")
@@ -26,6 +28,7 @@ def check(tree: Tree) -> Iterator[Finding]:
         if file.name.endswith(".md"):
             yield from _check_links(file, paths)
         yield from _check_words(file)
+    yield from _check_index(tree)
 
 
 def _paths_with_folders(tree: Tree) -> set[str]:
@@ -57,6 +60,14 @@ def _check_named_files(file: SourceFile, paths: set[str]) -> Iterator[Finding]:
 
 
 def _check_links(file: SourceFile, paths: set[str]) -> Iterator[Finding]:
+    for place, target, path in _links(file):
+        if path not in paths:
+            cure = f"the link to {target} is broken: correct it, or remove it"
+            yield Finding(file.path, file.line_of(place), "page", cure)
+
+
+def _links(file: SourceFile) -> Iterator[tuple[int, str, str]]:
+    """Where the links to files are, what they say, and the path that this means."""
     text = _CODE_SPAN.sub(_blanked, _FENCE.sub(_blanked, file.text))
     for match in _LINK.finditer(text):
         target = match.group(1).split("#")[0].split("?")[0]
@@ -68,9 +79,18 @@ def _check_links(file: SourceFile, paths: set[str]) -> Iterator[Finding]:
                 steps.pop()
             elif step not in ("", "."):
                 steps.append(step)
-        if "/".join(steps) not in paths:
-            cure = f"the link to {target} is broken: correct it, or remove it"
-            yield Finding(file.path, file.line_of(match.start()), "page", cure)
+        yield match.start(), target, "/".join(steps)
+
+
+def _check_index(tree: Tree) -> Iterator[Finding]:
+    index = tree.file(INDEX)
+    if index is None:
+        return
+    named = {path for _, _, path in _links(index)} | {INDEX}
+    for file in tree.files:
+        is_page = file.path.startswith("docs/") and file.name.endswith(".md")
+        if is_page and not file.path.startswith(NOT_IN_INDEX) and file.path not in named:
+            yield Finding(INDEX, 1, "page", f"{file.path} is missing: add it, with a sentence on what it says")
 
 
 def _check_words(file: SourceFile) -> Iterator[Finding]:

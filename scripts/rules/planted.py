@@ -186,6 +186,9 @@ PLANTS = [
     Plant("page", "README.md", "[a](docs/gone.md)\n"),
     Plant("page", "README.md", "[a](https://example.org) and\n![picture](gone.png 'title')\n", 2),
     Plant("page", "docs/a.md", "[a](README.md)\n"),
+    Plant(
+        "page", "docs/README.md",
+        "[a](rules.md) [b](design/rules.md) [c](design/articles.md) [d](reference/protocol.md)\n"),
     Plant("workplace", WIRE, f'let a = "{MACHINE}"\n'),
     Plant("workplace", "docs/a.md", f"one\ntwo {HOST}someone\n", 2),
     Plant("workplace", "scripts/run", "PATH=/opt/" + "swift/usr/bin\n"),
