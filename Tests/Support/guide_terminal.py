@@ -9,11 +9,14 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 from pathlib import Path
 
 DEADLINE_SECONDS = 30.0
+# A person looks at one terminal before going to the next one: what is about to end has ended by then.
+LOOK_SECONDS = 0.3
 READY = "<the shell is ready>"
 KEYS = {"^C": b"\x03", "^Z": b"\x1a", "⏎": b"\n"}
 
@@ -45,6 +48,19 @@ def pattern(words: str) -> "re.Pattern[str]":
         parts += [re.escape(words[end : match.start()]), VARYING[match.lastindex - 1][1].replace("\\\\", "\\")]
         end = match.end()
     return re.compile("".join(parts) + re.escape(words[end:]))
+
+
+def session_members(session: int) -> list[int]:
+    """The processes of a session, its leader last."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True).stdout.split()
+    members = []
+    for process in map(int, listed):
+        try:
+            if os.getsid(process) == session:
+                members.append(process)
+        except OSError:
+            pass  # It has ended, or belongs to another user.
+    return sorted(members, key=lambda process: process == session)
 
 
 class Terminal:
@@ -89,29 +105,24 @@ class Terminal:
                 seen = "\n".join(f"  {each}" for each in passed if each is not None) or "  nothing"
                 raise Difference(self.place, f"the page says\n  {words}\nand what happens is\n{seen}")
 
+    def look(self) -> None:
+        """Waits a moment for the command to end; one that goes on is left alone."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while READY not in self._lines and self._read(deadline):
+            pass
+
     def finish(self) -> None:
         self._wait_for_prompt("what runs in this terminal to end before the page ends")
 
     def close(self) -> None:
-        """Ends the shell and what runs in it."""
-        for number in (signal.SIGHUP, signal.SIGKILL):
-            self._end_session(number)
+        """Kills the shell and all that it has started."""
+        for process in session_members(self._process):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         os.waitpid(self._process, 0)
         os.close(self._end)
-
-    def _end_session(self, number: int) -> None:
-        groups = {self._process}
-        try:
-            groups.add(os.tcgetpgrp(self._end))
-        except OSError:
-            pass
-        for group in groups - {0, os.getpgrp()}:
-            try:
-                os.killpg(group, number)
-            except OSError:
-                pass
-        if number == signal.SIGHUP:
-            time.sleep(0.05)
 
     def _wait_for_prompt(self, what: str) -> None:
         deadline = time.monotonic() + DEADLINE_SECONDS
@@ -126,20 +137,26 @@ class Terminal:
                 raise Difference(self.place, f"before this line the page does not say\n  {line}")
 
     def _next(self, deadline: float) -> "str | None":
-        """The next line that is shown, or nothing at the deadline."""
-        while not self._lines:
-            if not select.select([self._end], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        """The next line that is shown, or nothing at the deadline. Empty lines are not compared."""
+        while True:
+            while self._lines:
+                line = self._lines.pop(0)
+                if line:
+                    return line
+            if not self._read(deadline):
                 return None
-            try:
-                chunk = os.read(self._end, 65536)
-            except OSError:
-                return None  # The shell has ended.
-            self._pending += chunk
-            *whole, self._pending = self._pending.replace(b"\r\n", b"\n").split(b"\n")
-            self._lines += [line.decode(errors="replace").rstrip() for line in whole]
-            if self._shows_output:
-                for line in whole:
-                    print(f"    {line.decode(errors='replace')}", flush=True)
-        # Empty lines are not compared.
-        line = self._lines.pop(0)
-        return line if line else self._next(deadline)
+
+    def _read(self, deadline: float) -> bool:
+        """Adds what is shown next, and returns whether anything came before the deadline."""
+        if not select.select([self._end], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return False
+        try:
+            self._pending += os.read(self._end, 65536)
+        except OSError:
+            return False  # The shell has ended.
+        *whole, self._pending = self._pending.replace(b"\r\n", b"\n").split(b"\n")
+        lines = [line.decode(errors="replace").rstrip() for line in whole]
+        self._lines += lines
+        if self._shows_output:
+            print("\n".join(f"    {line}" for line in lines), flush=True)
+        return True
