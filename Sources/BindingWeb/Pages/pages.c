@@ -12,6 +12,9 @@ static const unsigned char bind_js[] = {
 static const unsigned char bind_mjs[] = {
 #embed "pages/bind.mjs"
 };
+static const unsigned char buttons_js[] = {
+#embed "pages/buttons.js"
+};
 static const unsigned char conflicts_js[] = {
 #embed "pages/conflicts.js"
 };
@@ -147,6 +150,7 @@ static const unsigned char worker_js[] = {
 static const cpages_file files[] = {
     FILE_OF("bind.js", bind_js),
     FILE_OF("bind.mjs", bind_mjs),
+    FILE_OF("buttons.js", buttons_js),
     FILE_OF("conflicts.js", conflicts_js),
     FILE_OF("dashboard-commits.js", dashboard_commits_js),
     FILE_OF("dashboard-history.js", dashboard_history_js),

@@ -200,7 +200,8 @@ var bind = globalThis.bind ??= (() => {
 
     policy(field) { return this.describe(field)?.policy }
 
-    /** One commit; undefined deletes. Each field goes as its policy says. Options: those of `propose`. */
+    /** One commit; undefined deletes. Each field goes as its policy says. Options: those of `propose`, and operations
+     *  that go with it. */
     change(values, options) {
       const named = Object.fromEntries(this.named(Object.entries(values), 0))
       const { others = named, operations: steps = [], fault } = this.lists?.divide(named) ?? {}
@@ -211,7 +212,7 @@ var bind = globalThis.bind ??= (() => {
         if (policy === 'compareAndSet' || policy === 'text' && isText(value) && isText(shown)) rules[field] = policy
         return policy && prose.merging(policy, field, value, shown, this.undescribed(field)) || ['set', field, value]
       })
-      return this.propose([...operations, ...steps], [], rules, options)
+      return this.propose([...operations, ...steps, ...options?.operations ?? []], [], rules, options)
     }
 
     /** `insert(element, after)`, `move(id, after)` and `remove(id)` of a list's elements: lists.js. */
@@ -683,7 +684,10 @@ var bind = globalThis.bind ??= (() => {
   // ---- Elements ----
 
   const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
-  const WAYS = ['bind', 'show', 'plot', 'reason', 'each', 'undo', 'redo', 'undoing']
+  // Attributes of files of their own, which the first such element loads.
+  const EXTRAS = { plot: 'plot', each: 'each', undo: 'undoing', redo: 'undoing', undoing: 'undoing',
+    set: 'buttons', add: 'buttons', toggle: 'buttons', delete: 'buttons' }
+  const WAYS = ['bind', 'show', 'reason', ...Object.keys(EXTRAS)]
   const SELECTOR = WAYS.map(way => `[data-${way}]`).join()
 
   let started
@@ -747,8 +751,7 @@ var bind = globalThis.bind ??= (() => {
     const { type, tagName } = element
     const { bindAttr: attribute = /^(METER|PROGRESS)$/.test(tagName) ? 'value' : undefined } = element.dataset
     const { bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
-    const isStep = /do/.test(what)
-    const id = isStep && element.dataset[what] || element.closest('[data-model]')?.dataset.model
+    const id = /do/.test(what) && element.dataset[what] || element.closest('[data-model]')?.dataset.model
     if (!id) return
     const model = linkOf(element).model(id, true)
     const [, not, path, , member, , wanted] =
@@ -756,19 +759,19 @@ var bind = globalThis.bind ??= (() => {
     const row = rowOf(element), name = row?.field ?? path.replace(/\[id=(.*)\]$/, '@$1')
     const part = row ? [path, member].filter(Boolean).join('.') : member
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, key, model, row, part, not, wanted, attribute, on, type, isControl, isStep,
+    const binding = { element, what, key, model, row, part, not, wanted, attribute, on, type, isControl,
       get field() { return model.stored(name) },
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
     if (what === 'reason') element.role = 'status'
-    if (what === 'each') import('/each.js').then(({ rows }) => {
-      if (bindings.has(binding)) binding.stop = rows(binding)
-    })
     bindings.add(binding)
-    if (isStep || what === 'plot') {
-      import(isStep ? '/undoing.js' : '/plot.js').then(({ follow }) => {
-        if (bindings.has(binding)) binding.stop = follow(element, model, isStep ? what : binding.field)
+    if (EXTRAS[what]) {
+      import(`/${EXTRAS[what]}.js`).then(({ follow }) => {
+        if (!bindings.has(binding)) return
+        binding.stop = follow(binding)
+        dirty.add(binding)
+        paintLater()
       })
     }
     dirty.add(binding)
@@ -797,7 +800,8 @@ var bind = globalThis.bind ??= (() => {
     for (const binding of bindings) {
       if (binding.model !== model) continue
       const { field } = binding, home = model.lists?.home(field) ?? field
-      if (fields.some(name => name === home || name === '@description')) dirty.add(binding)
+      const isOurs = name => name === home || name === '@description' || binding.fields?.includes(name)
+      if (fields.some(isOurs)) dirty.add(binding)
     }
     paintLater()
   }
@@ -809,10 +813,9 @@ var bind = globalThis.bind ??= (() => {
   function paint(binding) {
     const { element, model, row, field, what, not, wanted, attribute } = binding
     if (row?.isGone) return
+    if (EXTRAS[what]) return binding.draw?.(scan)
     const value = valueOf(binding), info = model.info(field)
-    if (binding.isStep) return           // undoing.js paints it
-    looks?.doubt(binding, formats)
-    if (what === 'each') return binding.draw?.(scan)
+    looks?.doubt(binding)
     if (what === 'reason') return looks ? looks.paintReason(binding, info, edits) : write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     looks?.mark(binding, info)
@@ -820,33 +823,10 @@ var bind = globalThis.bind ??= (() => {
     const words = !not && model.lists?.text(field, value)
     if (!binding.isControl) return write(element, words || formatted(not ? !value : value, element.dataset.format))
     looks?.describe(binding, ruleOf(binding), bindings)
-    paintControl(binding, value, info)
+    looks?.paintControl(binding, value, info, edits, ruleOf(binding))
   }
 
   function write(element, words) { if (element.textContent !== words) element.textContent = words }
-
-  function paintControl(binding, value, info) {
-    const { element, type, isText } = binding, isFocused = element === document.activeElement
-    const isAny = isText && prose && ruleOf(binding).type === 'any'
-    const words = /number|range/.test(type) ? isFinite(text(value)) ? text(value) : ''
-      : binding.model.lists?.text(binding.field, value) ?? (isAny ? prose.shown(value, text) : text(value))
-    if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
-    // What is being typed, was refused, or says the same otherwise is let alone.
-    if (isDraft(binding) || isFocused && binding.isComposing) return
-    if (!info.state) binding.isMine = false
-    binding.seen = value
-    if (isFocused && isText && same(read(binding).value, value)) return
-    if (type === 'checkbox') element.checked = value === true
-    else if (type === 'radio') element.checked = element.value === words
-    else if (type === 'select-multiple') {
-      const chosen = (Array.isArray(value) ? value : []).map(text)
-      for (const option of element.options) option.selected = chosen.includes(option.value)
-    } else if (element.value !== words && binding.shown !== words) {
-      if (isText && isFocused) looks?.replaceText(element, words)
-      else element.value = words
-      binding.shown = words
-    }
-  }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
   const read = binding => binding.type === 'checkbox' ? { value: binding.element.checked }

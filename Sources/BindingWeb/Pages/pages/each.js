@@ -3,6 +3,7 @@
  * and remove. A row is the same element of the document as long as its id is in the list, wherever it moves to: focus,
  * caret, selection and scroll positions in it stay.
  */
+import { doubt } from './elements.js'
 import { idOf, longestRun } from './list-steps.js'
 
 const BUTTONS = '[data-insert], [data-remove], [data-move]'
@@ -119,13 +120,15 @@ class Rows {
 }
 
 /** Shows a row an element from now on; returns its end. `binding.draw` makes them what they are to be. */
-export function rows(binding) {
-  const { element, row, model, field } = binding
+export function follow(binding) {
+  const { element, row } = binding
   if (row) return console.warn(`bind.js: data-each in a row: a list in an element is plain JSON`, element)
   const all = new Rows(binding)
   everywhere.add(all)
-  binding.draw = scan => all.draw(scan)
-  model.touch(field)
+  binding.draw = scan => {
+    doubt(binding)
+    all.draw(scan)
+  }
   return () => all.end()
 }
 

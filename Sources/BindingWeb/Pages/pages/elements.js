@@ -1,6 +1,6 @@
 /** What bind.js asks for beside values: attributes, reasons with what may be done, and what a page seems to mistype. */
 import { changes, moved } from './texts.js'
-import { checked, typed } from './values.js'
+import { checked, same, shown, typed } from './values.js'
 import './undo.js'
 
 // Only what cannot run anything.
@@ -54,7 +54,7 @@ export function describe(binding, rule, bindings) {
 }
 
 /** Changes only what differs of a control's text; caret and selection stay on their letters. */
-export function replaceText(element, text) {
+function replaceText(element, text) {
   const { value, selectionStart: start, selectionEnd: end, selectionDirection } = element
   const hunks = changes(value, text), [first] = hunks, last = hunks.at(-1)
   try {
@@ -63,6 +63,31 @@ export function replaceText(element, text) {
     const to = start < end ? moved(end, hunks, value) : from
     element.setSelectionRange(from, Math.max(from, to), selectionDirection)
   } catch { element.value = text }
+}
+
+/** Shows a value in a control, unless somebody is at work there.
+ *  @param info - of its field, `rule` the description. @param edits - of bind.js */
+export function paintControl(binding, value, info, { isDraft, read }, rule) {
+  const { element, type, isText, model, field } = binding, { text } = bind
+  const isFocused = element === document.activeElement
+  const words = /number|range/.test(type) ? isFinite(text(value)) ? text(value) : ''
+    : model.lists?.text(field, value) ?? (isText && rule.type === 'any' ? shown(value, text) : text(value))
+  if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
+  // What is being typed, was refused, or says the same otherwise is let alone.
+  if (isDraft(binding) || isFocused && binding.isComposing) return
+  if (!info.state) binding.isMine = false
+  binding.seen = value
+  if (isFocused && isText && same(read(binding).value, value)) return
+  if (type === 'checkbox') element.checked = value === true
+  else if (type === 'radio') element.checked = element.value === words
+  else if (type === 'select-multiple') {
+    const chosen = (Array.isArray(value) ? value : []).map(text)
+    for (const option of element.options) option.selected = chosen.includes(option.value)
+  } else if (element.value !== words && binding.shown !== words) {
+    if (isText && isFocused) replaceText(element, words)
+    else element.value = words
+    binding.shown = words
+  }
 }
 
 // Reasons.
@@ -102,8 +127,8 @@ export function paintReason({ element, model, field }, { reason = '', refusal },
 const WHEN = /^(input|change|blur|enter)$/
 
 /** Says once in the console what of an element's attributes is likely to be a slip. */
-export function doubt(binding, formats) {
-  const { element, model, field, part, attribute } = binding, { format, bindOn } = element.dataset
+export function doubt(binding) {
+  const { element, model, attribute } = binding, { format, bindOn } = element.dataset, { formats } = bind
   if (binding.isDoubted || model.state !== 'current') return
   binding.isDoubted = true
   const warn = words => console.warn(`bind.js: ${words}`, element)
@@ -111,6 +136,12 @@ export function doubt(binding, formats) {
   if (name && !formats[name]) warn(`data-format="${format}": the formats are ${Object.keys(formats).join(', ')}`)
   if (bindOn && !WHEN.test(bindOn)) warn(`data-bind-on="${bindOn}": the events are input, change, blur, enter`)
   if (attribute && !ATTRIBUTES.test(attribute.toLowerCase())) warn(`data-bind-attr="${attribute}" cannot be bound`)
+  doubtField(binding)
+}
+
+/** The same of the field that an element names. */
+export function doubtField({ element, model, field, part }) {
+  const warn = words => console.warn(`bind.js: ${words}`, element)
   if (part?.includes('.')) warn(`${field}.${part}: only a direct member of an object can be bound`)
   if (model.get(field) !== undefined || model.describe(field)) return
   // What is not described is free; but one of these was probably meant.

@@ -1,4 +1,5 @@
 /** Plots of numbers as steps: what `data-plot` shows, and those of the dashboard. */
+import { doubt } from './elements.js'
 
 // A canvas is drawn only when it is in view, has something new, and was not drawn for so many milliseconds.
 const PAUSE = 200, MOST_POINTS = 600
@@ -30,8 +31,9 @@ export function plot(canvas, points, options = {}) {
 }
 
 /** Plots what a field is from now on; returns its end. */
-export function follow(canvas, model, field) {
-  const points = []
+export function follow(binding) {
+  const { element: canvas, model, field } = binding, points = []
+  binding.draw = () => doubt(binding)
   return model.on(field, value => {
     if (typeof value !== 'number') return
     points.push([Date.now(), value])

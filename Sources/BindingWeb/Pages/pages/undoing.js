@@ -74,7 +74,7 @@ export function undoing(of) {
 
 /** An element for the steps of a model: `undo` and `redo` are buttons, `undoing` says why the last one did not take
  *  place. Returns its end. */
-export function follow(element, model, what) {
+export function follow({ element, model, what }) {
   const steps = recorded(model)
   return what === 'undoing' ? followWords(element, steps) : followButton(element, model, steps, what)
 }
