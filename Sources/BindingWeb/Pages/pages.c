@@ -135,6 +135,9 @@ static const unsigned char undo_js[] = {
 static const unsigned char undoing_js[] = {
 #embed "pages/undoing.js"
 };
+static const unsigned char updates_js[] = {
+#embed "pages/updates.js"
+};
 static const unsigned char values_js[] = {
 #embed "pages/values.js"
 };
@@ -191,6 +194,7 @@ static const cpages_file files[] = {
     FILE_OF("texts.js", texts_js),
     FILE_OF("undo.js", undo_js),
     FILE_OF("undoing.js", undoing_js),
+    FILE_OF("updates.js", updates_js),
     FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
     FILE_OF("worker.js", worker_js),

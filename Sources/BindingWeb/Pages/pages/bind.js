@@ -4,6 +4,7 @@
  *
  *   bind.model('lamp').set('level', 0.8)                  shown at once, then everywhere; a promise of the outcome
  *   bind.model('lamp').change({ on: true, level: 1 })     two fields, one commit, or nothing
+ *   bind.model('lamp').update('count', count => count + 1)    written if nobody else writes meanwhile, else anew
  *   bind.model('lamp').on('level', (value, info) => …)    now, and at each change; returns its end
  *   bind.undo('lamp')                                     takes this page's last write back; a promise of how it ended
  *   bind.model('show').set('cues[id=7].name', 'Rain')     one member of an element of a list
@@ -214,6 +215,11 @@ var bind = globalThis.bind ??= (() => {
       })
       return this.propose([...operations, ...steps, ...options?.operations ?? []], [], rules, options)
     }
+
+    /** Resolves once its values are current; update writes what `change` makes of a value, and tries again if somebody
+     *  else was first: updates.js. */
+    get ready() { return import('/updates.js').then(({ ready }) => ready(this)) }
+    update(field, change) { return import('/updates.js').then(({ update }) => update(this, field, change)) }
 
     /** `insert(element, after)`, `move(id, after)` and `remove(id)` of a list's elements: lists.js. */
     list(field) {
