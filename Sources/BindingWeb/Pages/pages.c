@@ -57,6 +57,9 @@ static const unsigned char demo_html[] = {
 static const unsigned char demo_js[] = {
 #embed "pages/demo.js"
 };
+static const unsigned char descriptions_js[] = {
+#embed "pages/descriptions.js"
+};
 static const unsigned char drafts_js[] = {
 #embed "pages/drafts.js"
 };
@@ -168,6 +171,7 @@ static const cpages_file files[] = {
     FILE_OF("dashboard.js", dashboard_js),
     FILE_OF("demo.html", demo_html),
     FILE_OF("demo.js", demo_js),
+    FILE_OF("descriptions.js", descriptions_js),
     FILE_OF("drafts.js", drafts_js),
     FILE_OF("each.js", each_js),
     FILE_OF("element-steps.js", element_steps_js),

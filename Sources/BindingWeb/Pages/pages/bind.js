@@ -692,7 +692,7 @@ var bind = globalThis.bind ??= (() => {
   const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
   // Attributes of files of their own, which the first such element loads.
   const EXTRAS = { plot: 'plot', each: 'each', undo: 'undoing', redo: 'undoing', undoing: 'undoing',
-    set: 'buttons', add: 'buttons', toggle: 'buttons', delete: 'buttons' }
+    set: 'buttons', add: 'buttons', toggle: 'buttons', delete: 'buttons', describe: 'descriptions' }
   const WAYS = ['bind', 'show', 'reason', ...Object.keys(EXTRAS)]
   const SELECTOR = WAYS.map(way => `[data-${way}]`).join()
 
