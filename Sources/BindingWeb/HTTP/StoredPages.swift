@@ -85,7 +85,7 @@ enum StoredPages {
     var files: [String: ServedFile] = [:]
     for number in 0..<cpages_count() {
       guard let file = cpages_at(number)?.pointee, let name = file.name.map({ String(cString: $0) }),
-        let type = ServedFile.type(of: name)
+        let type = name.hasSuffix(".d.ts") ? "text/plain; charset=utf-8" : ServedFile.type(of: name)
       else { continue }
       let bytes = UnsafeRawBufferPointer(start: file.bytes, count: file.length)
       files[name] = ServedFile(type: type, body: ByteBuffer(bytes: bytes), isPacked: true)

@@ -6,6 +6,9 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 #endif
 
+static const unsigned char bind_d_ts[] = {
+#embed "pages/bind.d.ts"
+};
 static const unsigned char bind_js[] = {
 #embed "pages/bind.js"
 };
@@ -154,6 +157,7 @@ static const unsigned char worker_js[] = {
 #define FILE_OF(name, bytes) {name, bytes, sizeof bytes}
 
 static const cpages_file files[] = {
+    FILE_OF("bind.d.ts", bind_d_ts),
     FILE_OF("bind.js", bind_js),
     FILE_OF("bind.mjs", bind_mjs),
     FILE_OF("buttons.js", buttons_js),
