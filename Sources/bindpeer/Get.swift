@@ -224,6 +224,10 @@ struct ModelReader {
   /// Why a model is not current: the hub refuses the join, or has not answered.
   private func late(_ model: SharedModel, _ what: String) -> Failure {
     if let refusal = model.status.refusal { return Failure(refusal) }
+    // The hub has let this peer in, and does not any more.
+    if let refusal = peer.status.refusal {
+      return Failure(.noHub, "The hub does not accept this peer now: \(refusal).")
+    }
     return peer.status.waitsForUpstream ? .cutOff(from: what) : .late(what, timeout: timeout)
   }
 }

@@ -2,8 +2,7 @@ import BindingPeer
 import BindingTerminal
 import Foundation
 
-/// Implements `ls --peers`: lists the peers present in a model, or in each model under a prefix. Peers that only
-/// read are not listed.
+/// Implements `ls --peers`: lists the peers that have joined a model, or each model under a prefix.
 struct PeerList {
   let common: CommonOptions
 
@@ -27,8 +26,10 @@ struct PeerList {
             "The peers in \(id) did not arrive within \(common.timeout.milliseconds) ms; an older hub cannot list them."
           )
       }
-      for present in presence.peers { print(present, in: id) }
-      count += presence.peers.count
+      // Read once: a peer may leave meanwhile.
+      let peers = presence.peers
+      for present in peers { print(present, in: id) }
+      count += peers.count
     }
     if count == 0, !common.json {
       throw Failure(.no, "No peer is in \(address.isPrefix ? "any of these models" : address.model).")
