@@ -10,8 +10,8 @@
         lamp = peer.share(Lamp, "lamp")
         lamp.level = 0.8
 """
-from .errors import (BarrierError, BindbusError, FieldError, HistoryError, OutboxError, ShareError, WireError,
-                     WriteError)
+from .errors import (BarrierError, BindbusError, FieldError, HistoryError, MisfitsError, OutboxError, ShareError,
+                     WireError, WriteError)
 from .models import Model, field, model, ranged
 from .observing import Observer
 from .outcomes import Outcome, RejectionError
@@ -20,9 +20,11 @@ from .peer import Peer
 from .pending_write import PendingWrite
 from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus, PeerStatus
+from .stored_form import mapped
 
 __all__ = [
-    "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError", "Model",
-    "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus", "PendingWrite", "PresentPeer",
-    "RejectionError", "ShareError", "SharedModel", "WireError", "WriteError", "field", "model", "ranged",
+    "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError",
+    "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus", "PendingWrite",
+    "PresentPeer", "RejectionError", "ShareError", "SharedModel", "WireError", "WriteError", "field", "mapped", "model",
+    "ranged",
 ]

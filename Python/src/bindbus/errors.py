@@ -1,6 +1,8 @@
 """The errors of this package. Each text names the fault and the cure."""
 from __future__ import annotations
 
+from typing import List
+
 
 class BindbusError(Exception):
     """The base of all errors of this package."""
@@ -32,3 +34,12 @@ class BarrierError(BindbusError):
 
 class OutboxError(BindbusError):
     """The file of an outbox cannot be used."""
+
+
+class MisfitsError(BindbusError):
+    """A description is not replaced, since present values do not fit the new one. `values` says which, and why."""
+
+    def __init__(self, values: List[str]) -> None:
+        self.values = values
+        super().__init__("present values do not fit; write them anew, or pass keep_misfits=True:\n  "
+                         + "\n  ".join(values))

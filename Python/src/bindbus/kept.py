@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
-from .pending import LONG_WAIT_MS, Condition, Operation, Pending, Seen
+from .described import FieldForm, Form
+from .pending import LONG_WAIT_MS, Condition, FormWritten, Operation, Pending, Seen
 
 FORMAT = 1
 Kept = Dict[str, Any]
@@ -67,6 +68,8 @@ def kept(write: Pending) -> Dict[str, Any]:
             "offline": write.offline, "epoch": write.epoch, "second": write.is_second_try,
             "operations": [[each.verb, each.field, _text(each.value)] for each in write.operations],
             "conditions": [list(each) for each in write.conditions],
+            "forms": {name: [each.form.present.json, each.form.former and each.form.former.json, each.is_mapped]
+                      for name, each in write.forms.items()},
             "seen": {name: [_text(seen.value), seen.epoch, seen.version, seen.is_own, _text(seen.ground)]
                      for name, seen in write.seen.items()}}
 
@@ -76,9 +79,11 @@ def unkept(record: Mapping[str, Any], written_at: int, is_old: bool) -> Pending:
     rules = {name: "compare" if rule == "merge" else rule for name, rule in record["rules"].items()}
     seen = {name: Seen(_bytes(value), epoch, version, is_own, _bytes(ground))
             for name, (value, epoch, version, is_own, ground) in record["seen"].items()}
+    forms = {name: FormWritten(FieldForm(Form.read(present) or Form(), Form.read(former)), is_mapped)
+             for name, (present, former, is_mapped) in record.get("forms", {}).items()}
     return Pending(record["write"], record["model"],
                    [Operation(verb, field, _bytes(value)) for verb, field, value in record["operations"]], written_at,
-                   [Condition(*each) for each in record["conditions"]], rules, dict(record["offline"]), seen,
+                   [Condition(*each) for each in record["conditions"]], rules, dict(record["offline"]), seen, forms,
                    hops=record["hops"], is_old=is_old, number=record["number"], epoch=record["epoch"],
                    is_second_try=record["second"])
 

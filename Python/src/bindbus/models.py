@@ -4,16 +4,18 @@ from __future__ import annotations
 import dataclasses
 import threading
 import typing
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Mapping, Optional, Type, TypeVar
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Mapping, Optional, Type, TypeVar, overload
 
-from . import names, values
-from .errors import BindbusError, FieldError, ShareError, WireError
+from .declaration import Declaration
+from .declared import Declared
+from .errors import BindbusError, FieldError, ShareError
 from .observing import Observer
-from .pending import Operation
 from .pending_write import PendingWrite
-from .shared import POLICIES, Policy, SharedModel
+from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus
-from .typed import NONE, called, kind_of, plain_of, read_as
+from .stored_form import StoredForm
+from .typed import NONE
+from .writing import Policy
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -27,23 +29,27 @@ Any_ = TypeVar("Any_")
 
 
 def field(default: Value, *, policy: Policy = "lastWrite", offline: str = "yields", max_length: Optional[int] = None,
-          minimum: Any = None, maximum: Any = None, unit: str = "", title: str = "", help: str = "") -> Value:
+          minimum: Any = None, maximum: Any = None, unit: str = "", title: str = "", help: str = "", was: str = "",
+          stored: Optional[StoredForm] = None) -> Value:
     """A field of a model: `notes: str = field("", policy="text")`.
 
     `policy` and `offline` are those of `SharedModel.set`. `max_length` is in characters, `minimum` and `maximum` are
     included; a value beyond them raises `FieldError` when it is assigned. `unit`, `title` and `help` are for people.
+    `was` is the name under which a renamed field is stored; it never changes, so a field that is renamed again names
+    the first one. `stored` is the type in which earlier releases store it, if that was another one: see `mapped`.
     """
     rule = {"policy": policy, "offline": offline, "maxLength": max_length, "min": minimum, "max": maximum,
-            "unit": unit or None, "title": title or None, "help": help or None}
+            "unit": unit or None, "title": title or None, "help": help or None, "was": was, "stored": stored}
     kept: Any = dataclasses.field(default_factory=lambda: _copy(default), metadata={"bindbus": rule})
     return typing.cast(Value, kept)
 
 
 def ranged(default: Value, minimum: Value, maximum: Value, *, policy: Policy = "lastWrite", offline: str = "yields",
-           unit: str = "", title: str = "", help: str = "") -> Value:
+           unit: str = "", title: str = "", help: str = "", was: str = "",
+           stored: Optional[StoredForm] = None) -> Value:
     """A number that lies between two others, both included: `level: float = ranged(0.3, 0, 1)`."""
     return field(default, policy=policy, offline=offline, minimum=minimum, maximum=maximum, unit=unit, title=title,
-                 help=help)
+                 help=help, was=was, stored=stored)
 
 
 def _copy(value: Any) -> Any:
@@ -68,9 +74,19 @@ class Model:
         What a field with a policy is based on is what this thread has read or written of it last: so between the two
         halves of `lamp.count += 1` nothing is lost.
         """
-        write = declaration_of(type(self)).write(self.shared, fields, self._saw({}))
-        self._saw(fields)
+        write, sees = declaration_of(type(self)).write(self.shared, fields, self._saw({}))
+        self._saw(sees)
         return write
+
+    def replace_description(self, keep_misfits: bool = False) -> PendingWrite:
+        """Replaces the model's description by this class's declaration: it may narrow, and leaves out fields that the
+        class does not declare, which sharing never does. Fields whose type has changed are stored in the new one from
+        then on, for all programs; those of the earlier release no longer show or write them.
+
+        It is one commit, and a conflict if the description or a mapped value has changed meanwhile. Raises
+        `MisfitsError` with the present values that do not fit; with `keep_misfits` they stay until they are written.
+        """
+        return declaration_of(type(self)).replace(self.shared, keep_misfits)
 
     def _saw(self, fields: Mapping[str, Any]) -> Dict[str, Any]:
         """What this thread has read or written last, with these fields now."""
@@ -89,8 +105,7 @@ class Model:
         return self.shared._observers.values(lambda: self._look(name))
 
     def _look(self, name: str) -> Any:
-        if name not in declaration_of(type(self)).fields:
-            raise FieldError(f"{self.shared.id} has no field {name}")
+        self._declared(name)
         value = getattr(self, name)
         return repr(value), value
 
@@ -100,22 +115,53 @@ class Model:
         return self.shared.status
 
     def field_status(self, name: str) -> FieldStatus:
-        """The state of what a field shows."""
-        return self.shared.field_status(name)
+        """The state of what a field shows. Raises `FieldError` for what is no field."""
+        declared = self._declared(name)
+        with self.shared._runtime.lock:
+            status = self.shared.field_status(declared.stored_name)
+            stored = self.shared.get(declared.stored_name, NONE)
+            problem = "" if stored is NONE else declared.problem(stored, declared.reading(self.shared._described))
+        if problem and status.kind in ("current", "stale"):
+            return FieldStatus("unreadable", status.version, problem)
+        return status
+
+    def _declared(self, name: str) -> Declared:
+        found = declaration_of(type(self)).fields.get(name)
+        if found is None:
+            raise FieldError(f"{self.shared.id} has no field {name}; its fields are "
+                             f"{', '.join(declaration_of(type(self)).fields)}")
+        return found
+
+
+@overload
+def model(cls: Type[Any_]) -> Type[Any_]: ...
+
+
+@overload
+def model(*, release: int = 0) -> Callable[[Type[Any_]], Type[Any_]]: ...
 
 
 @dataclass_transform()
-def model(cls: Type[Any_]) -> Type[Any_]:
+def model(cls: Any = None, *, release: int = 0) -> Any:
     """Makes a class with annotated fields a dataclass that can be shared: `peer.share(Lamp, "lamp")`.
 
     Types are int, float, bool, str, bytes, enums, Optional, lists and dicts of JSON, and dataclasses. Every field has
-    a default. Raises `BindbusError` that names a field which cannot be shared.
+    a default. `@model(release=2)` numbers the program's releases: what the description says for people is that of the
+    highest one. Raises `BindbusError` that names a field which cannot be shared.
     """
+    if cls is None:
+        return lambda made: _made(made, release)
+    return _made(cls, release)
+
+
+def _made(cls: Type[Any], release: int) -> Type[Any]:
+    if release < 0:
+        raise BindbusError(f"{cls.__name__}: release {release} is below 0; number releases from 1 on")
     if not issubclass(cls, Model):
         members = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-        cls = typing.cast(Type[Any_], type(cls.__name__, (Model,), members))
+        cls = type(cls.__name__, (Model,), members)
     made = dataclasses.dataclass(eq=False)(cls)
-    setattr(made, "_declaration", Declaration(made))
+    setattr(made, "_declaration", Declaration(made, Model, release))
     return made
 
 
@@ -130,123 +176,29 @@ def declaration_of(cls: Any) -> "Declaration":
 def shared_instance(cls: Type[Any_], shared: SharedModel) -> Any_:
     """An instance whose fields are those of a joined model."""
     declaration = declaration_of(cls)
-    made = type(cls.__name__, (cls,), {name: declaration.property(name) for name in declaration.fields})
+    made = type(cls.__name__, (cls,), {name: _attribute(each) for name, each in declaration.fields.items()})
     instance: Any = object.__new__(made)
     instance.__dict__["_shared"] = shared
     return typing.cast(Any_, instance)
 
 
-class Declared:
-    """One field: its type, default and rule."""
+def _attribute(field: Declared) -> property:
+    """The attribute of a shared instance that stands for a field."""
+    def read(instance: Model) -> Any:
+        shared, good = instance.shared, instance.__dict__.setdefault("_good", {})
+        with shared._runtime.lock:
+            stored = shared.get(field.stored_name, NONE)
+            reading = "declared" if stored is NONE else field.reading(shared._described)
+        found = NONE if stored is NONE else field.read(stored, reading)
+        if found is not NONE:
+            good[field.name] = stored, reading
+        elif stored is not NONE and field.name in good:
+            found = field.read(*good[field.name])
+        value = _copy(field.default) if found is NONE else found
+        instance._saw({field.name: stored if reading == "former" else value})
+        return value
 
-    def __init__(self, owner: str, name: str, hint: Any, default: Any, rule: Mapping[str, Any]) -> None:
-        self.owner, self.name, self.hint, self.default, self.rule = owner, name, hint, default, dict(rule)
-        self.policy: Policy = rule.get("policy", "lastWrite")
-        if not callable(self.policy) and self.policy not in POLICIES:
-            raise BindbusError(f"{owner}.{name}: {self.policy!r} is no policy; write one of {', '.join(POLICIES)}")
-        if self.policy == "list" and default:
-            raise BindbusError(f"{owner}.{name}: the default of a list is empty; insert elements once it is shared")
-        self.check(default)
+    def write(instance: Model, value: Any) -> None:
+        instance.set(**{field.name: value})
 
-    def description(self, order: int) -> Dict[str, Any]:
-        """The field as the model's description has it (protocol, 8)."""
-        kind, choices = kind_of(self.hint)
-        if self.policy == "list":  # the rule of a list is that of its elements
-            inner = typing.get_args(self.hint)
-            kind = kind_of(inner[0])[0] if inner else "any"
-        members = {"type": kind, "min": self.rule.get("min"), "max": self.rule.get("max"), "choices": choices or None,
-                   "maxLength": self.rule.get("maxLength"), "unit": self.rule.get("unit"),
-                   "default": plain_of(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),
-                   "policy": "merge" if callable(self.policy) else None if self.policy == "lastWrite" else self.policy,
-                   "order": order}
-        return {name: value for name, value in members.items() if value is not None}
-
-    def check(self, value: Any) -> Any:
-        """The JSON value of a Python value. Raises `FieldError` if it does not fit the declaration."""
-        plain, low, high = plain_of(value), self.rule.get("min"), self.rule.get("max")
-        if isinstance(plain, float) and self.hint is int and plain.is_integer():
-            plain = int(plain)
-        where = f"{self.owner}.{self.name}"
-        if read_as(self.hint, plain) is NONE:
-            raise FieldError(f"{where}: {value!r} is no {called(self.hint)}; assign one, or declare another type")
-        if isinstance(plain, (int, float)) and not isinstance(plain, bool):
-            if low is not None and not plain >= low or high is not None and not plain <= high:
-                bounds = f"{'' if low is None else low}...{'' if high is None else high}"
-                raise FieldError(f"{where}: {value!r} is not in {bounds}; assign a value in that range, or widen it in "
-                                 f"{self.owner}")
-        length = self.rule.get("maxLength")
-        if length is not None and isinstance(plain, str) and len(plain) > length:
-            raise FieldError(f"{where}: the text has {len(plain)} characters; at most {length} are allowed: shorten "
-                             f"it, or raise max_length in {self.owner}")
-        values.encode(plain)
-        return plain
-
-    def read(self, value: Any) -> Any:
-        """The Python value of a JSON value; the default where it is not of this type."""
-        found = read_as(self.hint, value)
-        return _copy(self.default) if found is NONE else found
-
-
-class Declaration:
-    """The fields of a `@model` class, as its shares propose them."""
-
-    def __init__(self, cls: Type[Any]) -> None:
-        hints = typing.get_type_hints(cls)
-        self.fields: Dict[str, Declared] = {}
-        for each in dataclasses.fields(cls):
-            try:
-                names.check_field(each.name)
-            except WireError as error:
-                raise BindbusError(f"{cls.__name__}: {error}") from None
-            if hasattr(Model, each.name):
-                raise BindbusError(f"{cls.__name__}.{each.name}: the name is taken by Model; choose another one")
-            if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
-                raise BindbusError(f"{cls.__name__}.{each.name} has no default; write one: it shows before any value")
-            default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
-            self.fields[each.name] = Declared(cls.__name__, each.name, hints[each.name], default,
-                                              each.metadata.get("bindbus", {}))
-        if not self.fields:
-            raise BindbusError(f"{cls.__name__} has no field; write one as `level: float = 0.3`")
-
-    def property(self, name: str) -> property:
-        """The attribute of a shared instance that stands for a field."""
-        declared = self.fields[name]
-
-        def read(instance: Model) -> Any:
-            value = instance.shared.get(name, NONE)
-            value = _copy(declared.default) if value is NONE else declared.read(value)
-            instance._saw({name: value})
-            return value
-
-        def write(instance: Model, value: Any) -> None:
-            instance.set(**{name: value})
-
-        return property(read, write)
-
-    def write(self, shared: SharedModel, fields: Mapping[str, Any], saw: Mapping[str, Any]) -> PendingWrite:
-        """Writes fields by their policies; `saw` is what the writer saw of them."""
-        unknown = [name for name in fields if name not in self.fields]
-        if unknown:
-            raise FieldError(f"{shared.id} has no field {unknown[0]}; its fields are {', '.join(self.fields)}")
-        some = {name: self.fields[name] for name in fields}
-        return shared.set({name: some[name].check(value) for name, value in fields.items()},
-                          policies={name: each.policy for name, each in some.items()},
-                          offline={name: each.rule.get("offline", "yields") for name, each in some.items()},
-                          defaults={name: plain_of(each.default) for name, each in some.items()},
-                          seen={name: plain_of(saw[name]) for name in some if name in saw})
-
-    def propose(self, shared: SharedModel) -> None:
-        """Offers the declaration and the defaults to the hub, where both yield to what exists."""
-        mine = {name: each.description(at) for at, (name, each) in enumerate(self.fields.items(), 1)}
-        fields = shared.description.get("fields", {})
-        present = {name: each for name, each in fields.items() if isinstance(each, dict)}
-        session, replica = shared._runtime.session, shared._sync.replica
-        if any(present.get(name, {}).get(member, NONE) != value
-               for name, each in mine.items() for member, value in each.items()):
-            verb = "describe" if session.can("describe") else "setIfAbsent"
-            shared._write([Operation(verb, names.DESCRIPTION, values.encode({"fields": mine}))], [])
-        weak = [Operation("setIfAbsent", name, values.encode(plain_of(each.default)))
-                for name, each in self.fields.items() if each.policy != "list" and name not in replica.fields
-                and present.get(name, mine[name]).get("type") == mine[name]["type"]]
-        if weak:
-            shared._write(weak, [])
+    return property(read, write)

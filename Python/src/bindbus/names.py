@@ -34,6 +34,11 @@ def check_field(name: str) -> None:
         raise WireError(f"{name!r} is no field name: write 1 to 64 of A-Z a-z 0-9 _ -")
 
 
+def is_field(name: str) -> bool:
+    """Whether the name is that of a field that a program names, neither an element of a list nor the protocol's."""
+    return "@" not in name and bool(_FIELD.match(name))
+
+
 def check_prefix(prefix: str) -> None:
     """Raises `WireError` unless the text is empty or consists of whole segments and ends in `/`."""
     if prefix and not (prefix.endswith("/") and _MODEL.match(prefix[:-1]) and len(prefix) <= 200):

@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import lists, values
-from .names import element
+from .described import Described, LastDescribed
+from .names import DESCRIPTION, element
 from .pending import LIST_VERBS, Operation, Pending, Seen
 from .replica import Replica
 
@@ -45,6 +46,17 @@ class Overlay:
         self._cache: Dict[str, Optional[bytes]] = {}
         self._cached_at = (0, 0)
         self._stamp = 0
+        self._shown_description, self._description = LastDescribed(), LastDescribed()
+
+    @property
+    def described(self) -> Described:
+        """The description that shows."""
+        return self._shown_description.read(self.shown(DESCRIPTION))
+
+    @property
+    def committed_description(self) -> Described:
+        """The description that the hub has."""
+        return self._description.read(self.replica.value(DESCRIPTION))
 
     def touch(self) -> None:
         """What shows may have changed."""

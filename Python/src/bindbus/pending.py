@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import values
+from .described import Described, FieldForm, LastDescribed
+from .names import DESCRIPTION
 from .outcomes import Outcome
 from .replica import Replica
 from .texts import merge_texts
@@ -30,6 +32,17 @@ class Condition(NamedTuple):
     field: str
     epoch: int
     version: int
+
+
+class FormWritten(NamedTuple):
+    """For which form of a field a value was made: as it is declared, or mapped to the one of an earlier release."""
+
+    form: FieldForm
+    is_mapped: bool
+
+    def holds(self, described: Optional[FieldForm]) -> bool:
+        """Whether a description has that form."""
+        return not self.is_mapped if described is None else self.form.is_mapped_from(described) == self.is_mapped
 
 
 @dataclass
@@ -64,6 +77,7 @@ class Pending:
     rules: Dict[str, str] = field(default_factory=dict)  # by field: `compare`, `text` or `merge`
     offline: Dict[str, str] = field(default_factory=dict)  # by field: `wins` or `drops`; else it yields
     seen: Dict[str, Seen] = field(default_factory=dict)
+    forms: Dict[str, FormWritten] = field(default_factory=dict)  # of fields whose type has changed
     hops: int = 0
     overlay: List[Operation] = field(default_factory=list)
     is_old: bool = False  # it had waited long before this process began
@@ -86,7 +100,23 @@ class Pending:
     @property
     def is_plain_set(self) -> bool:
         """Whether it sets fields without conditions."""
-        return not self.conditions and all(operation.verb == "set" for operation in self.operations)
+        return not self.asked_conditions and all(operation.verb == "set" for operation in self.operations)
+
+    @property
+    def asked_conditions(self) -> List[Condition]:
+        """Its conditions without the one that the description still has the forms of its values."""
+        return [each for each in self.conditions if not self.forms or each.field != DESCRIPTION]
+
+    def misform(self, described: Described) -> str:
+        """Why its values do not have the forms of a description; empty if they do."""
+        for name, written in self.forms.items():
+            now = described.forms.get(name)
+            if not written.holds(now):
+                was = written.form.former if written.is_mapped and written.form.former else written.form.present
+                stored = f"is now stored as {now.present.words}" if now else "is not described any more"
+                value = values.decoded(self.value(name))
+                return f"{self.model}.{name}: {value!r} was written as {was.words}, and the field {stored}"
+        return ""
 
     @property
     def size(self) -> int:
@@ -132,13 +162,31 @@ class Resolver:
 
     def __init__(self, replica: Replica, tag: bytes, is_ephemeral: bool) -> None:
         self.replica, self.tag, self.is_ephemeral = replica, tag, is_ephemeral
+        self._described = LastDescribed()
 
     def prepare(self, write: Pending, is_first: Dict[str, bool], now: int) -> Any:
         """Returns `send`, `wait`, an outcome that ends the write, or the name of a field that the program merges."""
-        if not write.rules:
-            return self._prepare_waited(write, now)
         if write.is_asking or write.waits_for and not self._has_arrived(*write.waits_for):
             return "wait"
+        if write.forms:
+            return self._prepare_formed(write, is_first, now)
+        return self._prepare_ruled(write, is_first, now) if write.rules else self._prepare_waited(write, now)
+
+    def _prepare_formed(self, write: Pending, is_first: Dict[str, bool], now: int) -> Any:
+        """Of fields whose type has changed: values of another form than the description's are not sent, and others on
+        condition that it stays."""
+        described = self._described.read(self.replica.value(DESCRIPTION))
+        problem = write.misform(described)
+        if problem:
+            return Outcome("refused", code="doesNotFit", text=problem)
+        write.conditions = write.asked_conditions
+        result = self._prepare_ruled(write, is_first, now) if write.rules else self._prepare_waited(write, now)
+        if result == "send":
+            version = self.replica.version_of(DESCRIPTION) or self.replica.version
+            write.conditions = [*write.conditions, Condition(DESCRIPTION, self.replica.epoch, version)]
+        return result
+
+    def _prepare_ruled(self, write: Pending, is_first: Dict[str, bool], now: int) -> Any:
         conditions = list(write.conditions) if write.attempts == 0 else []
         for name, rule in sorted(write.rules.items()):
             seen, mine = write.seen.get(name), write.value(name)

@@ -13,7 +13,7 @@ from .following import Following
 from .grammar import Body
 from .kept import KeptWrites, kept
 from .outcomes import Outcome
-from .pending import Condition, Operation, Pending, Seen
+from .pending import Condition, FormWritten, Operation, Pending, Seen
 from .sync import ModelSync
 from .values import same
 
@@ -34,14 +34,16 @@ class Session(Following):
 
     def write(self, id: str, operations: Sequence[Operation], now: int, conditions: Sequence[Condition] = (),
               rules: Optional[Dict[str, str]] = None, offline: Optional[Dict[str, str]] = None, hops: int = 0,
-              default: Optional[Dict[str, bytes]] = None, saw: Optional[Dict[str, bytes]] = None) -> int:
+              default: Optional[Dict[str, bytes]] = None, saw: Optional[Dict[str, bytes]] = None,
+              forms: Optional[Dict[str, FormWritten]] = None) -> int:
         """Lays a proposal over a joined model; it is sent when it can be. `default` has what fields show that have no
-        value, `saw` what the writer saw, where that is not what shows now. Raises `WriteError`; then nothing shows."""
+        value, `saw` what the writer saw, where that is not what shows now, `forms` for which forms values were made of
+        fields whose type has changed. Raises `WriteError`; then nothing shows."""
         if self.phase == "stopped":
             raise WriteError(f"this peer has stopped ({self.stop_reason}); start a new one")
         model = self.models[id]
         write = Pending(self.last_write + 1, id, list(operations), now, list(conditions), dict(rules or {}),
-                        dict(offline or {}), hops=hops)
+                        dict(offline or {}), forms=dict(forms or {}), hops=hops)
         checks.check_proposal(write, self.limits)
         superseded = model.writes.superseded(write)
         self._check_room(write, len(superseded))

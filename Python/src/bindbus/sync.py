@@ -137,6 +137,7 @@ class ModelSync:
         self.writes.hide(mark)
         # What was acknowledged in an earlier epoch is in this state, or was lost with that epoch.
         self.writes.reached(None if is_other_epoch else version)
+        self.writes.end_misformed()
 
     def _become_current(self, heartbeat: int, now: int) -> None:
         self.progress, self.was_current, self.current_since = "current", True, heartbeat
@@ -184,6 +185,7 @@ class ModelSync:
             if origin["tag"] != self.context.tag:
                 self.hops = max(self.hops, commit["hops"] + 1)
         self.writes.reached(replica.version)
+        self.writes.end_misformed()
         self.context.emit("changed", self.model)
 
     def _buffer(self, body: Body, size: int) -> None:
