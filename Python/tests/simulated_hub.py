@@ -8,50 +8,11 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 from bindbus import messages, values
 from bindbus.grammar import ABSENT, FIRST_TOPIC, Body, Reader
 from bindbus.pending import VERBS
-from bindbus.replica import fnv1a
+from tests.simulated_store import Commit, Store, Stored, StoredModel
 
 DOWN = {name: (kind, grammar) for kind, (name, _, grammar) in messages.DOWNSTREAM.items()}
 UP = {kind: (name, grammar) for kind, (name, grammar) in messages.UPSTREAM.items()}
 LIMITS = {1: 65_536, 2: 262_144, 3: 1_000, 9: 256, 10: 262_144, 13: 8, 16: 604_800_000}
-
-
-class Stored(NamedTuple):
-    value: Optional[bytes]
-    version: int
-    writer: Tuple[bytes, str]
-    number: int
-    time: int
-
-
-class Commit(NamedTuple):
-    writer: Tuple[bytes, str]
-    number: int
-    changes: Dict[str, Optional[bytes]]
-
-
-class StoredModel:
-    """A model's log."""
-
-    def __init__(self) -> None:
-        self.version = 0
-        self.fields: Dict[str, Stored] = {}
-        self.commits: List[Commit] = []
-        self.states: List[Dict[str, Optional[bytes]]] = [{}]
-        self.marks: Dict[bytes, int] = {}
-        self.decisions: Dict[Tuple[bytes, int], Body] = {}
-
-    def digest(self) -> int:
-        return sum(fnv1a(name.encode() + b"\0" + struct.pack("<Q", field.version) + field.value)
-                   for name, field in self.fields.items() if field.value is not None) & 0xFFFFFFFFFFFFFFFF
-
-
-class Store:
-    """What survives a hub's process."""
-
-    def __init__(self) -> None:
-        self.models: Dict[str, StoredModel] = {}
-        self.known: Set[bytes] = set()
-        self.log, self.epoch = 0x10, 0x100000007
 
 
 class Joined(NamedTuple):
@@ -128,7 +89,7 @@ class SimulatedHub:
             "protocol": 0, "logID": self.store.log, "epoch": self.store.epoch, "flags": int(tag in self.store.known),
             "durability": 1, "heartbeatMs": 1_000, "leaseMs": 10_000, "now": 1_700_000_000_000 + now, "hub": "hub",
             "limits": [{"code": code, "limit": limit} for code, limit in LIMITS.items()], "ways": self.ways,
-            "capabilities": ["rescue", "describe", "lists", "users"]})
+            "capabilities": ["rescue", "describe", "expires", "lists", "users"]})
         self.store.known.add(tag)
 
     def on_join(self, session: SessionAtHub, body: Body, now: int) -> None:
@@ -229,7 +190,9 @@ class SimulatedHub:
             field, verb = called(operation["fieldref"]), VERBS[operation["verb"]]
             stored = model.fields.get(field)
             present = stored.value if stored else None
-            if verb == "set" or verb == "setIfAbsent" and stored is None:
+            if verb == "set" and field in model.limits and operation["value"] == present:
+                model.renewed[field] = now
+            elif verb == "set" or verb == "setIfAbsent" and stored is None:
                 changes[field] = operation["value"]
             elif verb == "delete" and present is not None:
                 changes[field] = None
@@ -251,6 +214,7 @@ class SimulatedHub:
         model.commits.append(commit)
         for field, value in commit.changes.items():
             model.fields[field] = Stored(value, model.version, commit.writer, commit.number, now)
+            model.renewed[field] = now
         model.states.append({field: stored.value for field, stored in model.fields.items() if stored.value is not None})
         self.heads_due[name] = 3
         self.publish(name, "commits", {
@@ -287,6 +251,9 @@ class SimulatedHub:
         """Once a heartbeat."""
         self.heartbeat += 1
         body = {"epoch": self.store.epoch, "number": self.heartbeat, "now": 1_700_000_000_000 + now}
+        for name, model in self.store.models.items():
+            if name in self.ids and model.expired(now):
+                self.commit(name, model, Commit((bytes(8), "expiry"), 0, model.expired(now)), now)
         self.out.append((None, struct.pack(">I", messages.HEARTBEATS),
                          self.frame("heartbeat", messages.HEARTBEATS, body)))
         for name, left in list(self.heads_due.items()):

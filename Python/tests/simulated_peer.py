@@ -11,7 +11,8 @@ from bindbus.messages import HEARTBEATS
 from bindbus.outcomes import Outcome
 from bindbus.overlay import Effect
 from bindbus.session import Session
-from tests.simulated_hub import SimulatedHub, Store
+from tests.simulated_hub import SimulatedHub
+from tests.simulated_store import Store
 
 
 HELLO = 0x01

@@ -14,7 +14,8 @@ import zmq
 
 from bindbus import Peer
 from tests import vectors
-from tests.simulated_hub import SimulatedHub, Store
+from tests.simulated_hub import SimulatedHub
+from tests.simulated_store import Store
 from tests.support import eventually
 
 

@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Optional, Tuple
 from bindbus import values
 from bindbus.errors import WriteError
 from bindbus.pending import Condition, Operation
-from tests.simulated_hub import StoredModel
 from tests.simulated_peer import SimulatedPeer, World
+from tests.simulated_store import StoredModel
 
 SEEDS = int(os.environ.get("BINDBUS_PYTHON_SEEDS", "200"))
 FOUND = (628, 853, 1758)  # seeds that have failed once

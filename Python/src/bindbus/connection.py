@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import hashlib
 import random
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 from . import messages
 from .grammar import Body
 from .overlay import Context, Effect
 
 DRAFT = "draft-d4fda9ba"
-CAPABILITIES = ["applied", "ephemeral", "rescue", "users", "describe", "lists", "history", "upstream", DRAFT]
+CAPABILITIES = ["applied", "ephemeral", "rescue", "users", "describe", "expires", "lists", "history", "upstream",
+                DRAFT]
 WELCOME_MS, SHORTEST_MS, LONGEST_MS = 2_000, 50, 1_000
 
 
@@ -36,6 +37,7 @@ class Connection:
         self.pause = SHORTEST_MS
         self.opened_at = self.received_at = self.sent_at = self.silent_since = now
         self.heartbeat = self.heartbeat_count = self.heartbeat_at = 0
+        self.heard_at: Optional[int] = None  # the last heartbeat, or the welcome
         self.owes_alive = self.owes_heads = False
         self.is_reached = True  # an edge reaches its upstream hub
 
@@ -96,7 +98,7 @@ class Connection:
         self.welcome, self.start, self.received_at = body, start, now
         self.limits = {each["code"]: each["limit"] for each in body["limits"]}
         self.was_welcomed, self.pause, self.is_reached, self.trouble = True, SHORTEST_MS, True, ""
-        self.heartbeat, self.heartbeat_at = 0, now
+        self.heartbeat, self.heartbeat_at, self.heard_at = 0, now, now
         drafts = [each for each in body["capabilities"] if each.startswith("draft-") and each != DRAFT]
         if drafts:
             self.context.emit("notice", f"the hub speaks {drafts[0]} of the protocol, this peer {DRAFT}; update one")
@@ -106,15 +108,20 @@ class Connection:
         if number <= self.heartbeat:
             return False
         self.owes_heads = self.owes_heads or number > self.heartbeat + 1 or self.heartbeat == 0
-        self.heartbeat, self.heartbeat_at = number, now
+        self.heartbeat, self.heartbeat_at, self.heard_at = number, now, now
         self.heartbeat_count += 1
         self.owes_heads = self.owes_heads or self.heartbeat_count % 8 == 0
         self.owes_alive = True
         return True
 
     @property
+    def heartbeat_ms(self) -> int:
+        """How often the hub's heartbeat is due."""
+        return int(self.welcome.get("heartbeatMs", 1_000))
+
+    @property
     def _silence(self) -> int:
-        return 3 * int(self.welcome.get("heartbeatMs", 1_000)) + 1_000
+        return 3 * self.heartbeat_ms + 1_000
 
     @property
     def _lease_third(self) -> int:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import typing
 from typing import Any, Dict, List, Mapping, Tuple, Type
 
@@ -9,10 +10,13 @@ from . import names, values
 from .declared import Declared
 from .described import Described
 from .errors import BindbusError, FieldError, MisfitsError, WireError
+from .expiry import Expiry
 from .pending import Condition, FormWritten, Operation
 from .pending_write import PendingWrite
 from .shared import SharedModel
 from .typed import NONE, plain_of
+
+log = logging.getLogger("bindbus")
 
 
 class Declaration:
@@ -96,10 +100,19 @@ class Declaration:
             mine["alias"] = self.aliases
         return {**mine, "release": self.release} if self.release else mine
 
+    @property
+    def limits(self) -> Dict[str, Expiry]:
+        """The time limits of the fields that expire."""
+        found = {each.stored_name: each.expiry for each in self.fields.values()}
+        return {name: limit for name, limit in found.items() if limit is not None}
+
     def propose(self, shared: SharedModel) -> None:
         """Offers the declaration and the defaults to the hub, where both yield to what exists."""
         mine, described = self.description(), shared._described
         session, replica = shared._runtime.session, shared._sync.replica
+        if self.limits and not session.can("expires"):
+            log.warning("%s: this hub sets nothing back: %s may keep a value that nobody renews; update the hub",
+                        shared.id, ", ".join(self.limits))
         if self._adds(described):
             verb = "describe" if session.can("describe") else "setIfAbsent"
             shared._write([Operation(verb, names.DESCRIPTION, values.encode(mine))], [])

@@ -7,6 +7,7 @@ from typing import Any, Dict, Mapping, Optional
 from . import values
 from .described import Described, FieldForm, Form
 from .errors import BindbusError, FieldError
+from .expiry import LONGEST_MS, MERGING, SHORTEST_MS, Expiry, limits_of
 from .stored_form import StoredForm
 from .typed import NONE, called, kind_of, plain_of, read_as
 from .writing import POLICIES, Policy
@@ -27,6 +28,8 @@ class Declared:
             raise BindbusError(f"{self.where}: the default of a list is empty; insert elements once it is shared")
         if self.stored is not None:
             self._check_stored(self.stored)
+        if rule.get("expires") is not None:
+            self._check_expiry(rule["expires"])
         self.check(default)
 
     @property
@@ -42,6 +45,18 @@ class Declared:
             raise BindbusError(f"{self.where} is stored as {stored.form.words} in both releases; give each a unit of "
                                "its own, or change the type")
 
+    def _check_expiry(self, seconds: float) -> None:
+        if not SHORTEST_MS <= seconds * 1_000 <= LONGEST_MS:
+            raise BindbusError(f"{self.where}: expires is {seconds} s; write 0.1 to 604800 (7 days)")
+        if self.policy in MERGING:
+            raise BindbusError(f"{self.where}: a field that expires is set, not merged; use another policy than "
+                               f"{self.policy}")
+
+    @property
+    def expiry(self) -> Optional[Expiry]:
+        """The field's time limit; None: it has none."""
+        return limits_of({"": self.description(0)}).get("")
+
     def _kind(self) -> Any:
         if self.policy != "list":
             return kind_of(self.hint)
@@ -55,6 +70,7 @@ class Declared:
                    "maxLength": self.rule.get("maxLength"), "unit": self.rule.get("unit"),
                    "default": plain_of(self.default), "title": self.rule.get("title"), "help": self.rule.get("help"),
                    "policy": "merge" if callable(self.policy) else None if self.policy == "lastWrite" else self.policy,
+                   "expires": None if self.rule.get("expires") is None else round(self.rule["expires"] * 1_000),
                    "order": order, "formerly": self.form.former.json if self.form.former else None}
         return {name: value for name, value in members.items() if value is not None}
 

@@ -96,12 +96,19 @@ class Following(Connection):
 
     def next_deadline(self, now: int) -> int:
         times = [super().next_deadline(now)]
+        for model in self.models.values():
+            times += model.writes.next_expiry(model.heard_at(self.heard_at), self.heartbeat_ms)
         for model in self.models.values() if self.phase == "live" else ():
             if model.progress in ("asked", "catchingUp"):
                 times.append(model.waiting_since + JOIN_MS)
             elif model.writes.pending and model.writes.sends_from > now:
                 times.append(model.writes.sends_from)
         return min(times)
+
+    def expire(self, now: int) -> None:
+        """Ends what has become too old of fields that expire."""
+        for model in self.models.values():
+            model.writes.expire(now, model.heard_at(self.heard_at), self.heartbeat_ms)
 
     def tick(self, now: int) -> None:
         super().tick(now)

@@ -32,6 +32,8 @@ class KeptWrites:
             self.writes[record["write"]] = {**record, "time": earlier["time"], "void": earlier.get("void", False)}
             self.last_write = max(self.last_write, record["write"])
             self.last_numbers[record["model"]] = max(self.last_numbers.get(record["model"], 0), record["number"])
+        elif kind == "counted":  # a number of a write that is not kept
+            self.last_numbers[record["model"]] = max(self.last_numbers.get(record["model"], 0), record["number"])
         elif kind == "withdrawn" and record["write"] in self.writes:
             self.writes[record["write"]]["void"] = True
         elif kind == "decided":
@@ -84,7 +86,7 @@ def unkept(record: Mapping[str, Any], written_at: int, is_old: bool) -> Pending:
     return Pending(record["write"], record["model"],
                    [Operation(verb, field, _bytes(value)) for verb, field, value in record["operations"]], written_at,
                    [Condition(*each) for each in record["conditions"]], rules, dict(record["offline"]), seen, forms,
-                   hops=record["hops"], is_old=is_old, number=record["number"], epoch=record["epoch"],
+                   hops=record["hops"], is_restored=True, is_old=is_old, number=record["number"], epoch=record["epoch"],
                    is_second_try=record["second"])
 
 

@@ -6,9 +6,11 @@ import threading
 import typing
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Mapping, Optional, Type, TypeVar, overload
 
+from . import values
 from .declaration import Declaration
 from .declared import Declared
 from .errors import BindbusError, FieldError, ShareError
+from .holding import Holding
 from .observing import Observer
 from .pending_write import PendingWrite
 from .shared import SharedModel
@@ -29,27 +31,30 @@ Any_ = TypeVar("Any_")
 
 
 def field(default: Value, *, policy: Policy = "lastWrite", offline: str = "yields", max_length: Optional[int] = None,
-          minimum: Any = None, maximum: Any = None, unit: str = "", title: str = "", help: str = "", was: str = "",
-          stored: Optional[StoredForm] = None) -> Value:
+          minimum: Any = None, maximum: Any = None, unit: str = "", title: str = "", help: str = "",
+          expires: Optional[float] = None, was: str = "", stored: Optional[StoredForm] = None) -> Value:
     """A field of a model: `notes: str = field("", policy="text")`.
 
     `policy` and `offline` are those of `SharedModel.set`. `max_length` is in characters, `minimum` and `maximum` are
     included; a value beyond them raises `FieldError` when it is assigned. `unit`, `title` and `help` are for people.
-    `was` is the name under which a renamed field is stored; it never changes, so a field that is renamed again names
-    the first one. `stored` is the type in which earlier releases store it, if that was another one: see `mapped`.
+    `expires` is for how many seconds a value other than the default holds, 0.1 to 604800, unless it is renewed, by
+    `renew`, `hold` or another assignment: then the hub sets the field back to its default. `was` is the name under
+    which a renamed field is stored; it never changes, so a field that is renamed again names the first one. `stored` is
+    the type in which earlier releases store it, if that was another one: see `mapped`.
     """
     rule = {"policy": policy, "offline": offline, "maxLength": max_length, "min": minimum, "max": maximum,
-            "unit": unit or None, "title": title or None, "help": help or None, "was": was, "stored": stored}
+            "unit": unit or None, "title": title or None, "help": help or None, "expires": expires, "was": was,
+            "stored": stored}
     kept: Any = dataclasses.field(default_factory=lambda: _copy(default), metadata={"bindbus": rule})
     return typing.cast(Value, kept)
 
 
 def ranged(default: Value, minimum: Value, maximum: Value, *, policy: Policy = "lastWrite", offline: str = "yields",
-           unit: str = "", title: str = "", help: str = "", was: str = "",
+           unit: str = "", title: str = "", help: str = "", expires: Optional[float] = None, was: str = "",
            stored: Optional[StoredForm] = None) -> Value:
     """A number that lies between two others, both included: `level: float = ranged(0.3, 0, 1)`."""
     return field(default, policy=policy, offline=offline, minimum=minimum, maximum=maximum, unit=unit, title=title,
-                 help=help, was=was, stored=stored)
+                 help=help, expires=expires, was=was, stored=stored)
 
 
 def _copy(value: Any) -> Any:
@@ -77,6 +82,20 @@ class Model:
         write, sees = declaration_of(type(self)).write(self.shared, fields, self._saw({}))
         self._saw(sees)
         return write
+
+    def renew(self, name: str) -> PendingWrite:
+        """Says that the value of a field which expires still holds. Raises `WriteError`. See `SharedModel.renew`."""
+        declared = self._declared(name)
+        with self.shared._runtime.lock:
+            default = declared.written(declared.default, self.shared._described)
+            return self.shared._renew(declared.stored_name, values.encode(default))
+
+    def hold(self, name: str, value: Any) -> Holding:
+        """Sets a field that expires, and renews it until this program ends, or what this returns is released:
+        `with machine.hold("is_moving", True): …`. See `SharedModel.hold`."""
+        declared = self._declared(name)
+        with self.shared._runtime.lock:
+            return self.shared.hold(declared.stored_name, declared.written(value, self.shared._described))
 
     def replace_description(self, keep_misfits: bool = False) -> PendingWrite:
         """Replaces the model's description by this class's declaration: it may narrow, and leaves out fields that the

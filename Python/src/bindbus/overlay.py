@@ -5,6 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import lists, values
 from .described import Described, LastDescribed
+from .expiry import ExpiringFields
 from .names import DESCRIPTION, element
 from .pending import LIST_VERBS, Operation, Pending, Seen
 from .replica import Replica
@@ -46,6 +47,7 @@ class Overlay:
         self._cache: Dict[str, Optional[bytes]] = {}
         self._cached_at = (0, 0)
         self._stamp = 0
+        self.expiring = ExpiringFields()
         self._shown_description, self._description = LastDescribed(), LastDescribed()
 
     @property
@@ -63,15 +65,20 @@ class Overlay:
         self._stamp += 1
         self.context.emit("changed", self.model)
 
+    def base(self, name: str) -> Optional[bytes]:
+        """What shows where no pending write lies over it: the committed value, or a default that stands for it."""
+        limit = self.expiring.limits.get(name) if name in self.expiring.stale else None
+        return limit.fallback if limit else self.replica.value(name)
+
     def shown(self, name: str) -> Optional[bytes]:
         """The committed value under the pending writes of this peer, oldest first."""
         ids = self.over.get(name)
         if not ids:
-            return self.replica.value(name)
+            return self.base(name)
         if self._cached_at != (self.replica.stamp, self._stamp):
             self._cache, self._cached_at = {}, (self.replica.stamp, self._stamp)
         if name not in self._cache:
-            self._cache[name] = self.replica.value(name)
+            self._cache[name] = self.base(name)
             for id in ids:
                 self._lay(self.pending[id], name)
         return self._cache[name]
@@ -119,7 +126,7 @@ class Overlay:
         self.pending[write.id] = write
         for name in {operation.field for operation in write.overlay} & self._cache.keys():
             self._lay(write, name)  # if the cache is old it is made anew anyway
-        write.counted = write.size
+        write.counted, write.limit = write.size, self.expiring.limit(write.overlay)
         self.context.count, self.context.size = self.context.count + 1, self.context.size + write.counted
         if write.conditions:
             self.last_conditional = write.id

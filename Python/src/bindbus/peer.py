@@ -72,6 +72,7 @@ class Peer:
         model = self.model(id)
         instance = shared_instance(type, model)
         with self._runtime.lock:
+            model._sync.writes.declare_limits(declaration.limits)
             model.declare = lambda: declaration.propose(model)
             model.changed()
         model.wait_current(timeout)

@@ -80,6 +80,8 @@ class Pending:
     forms: Dict[str, FormWritten] = field(default_factory=dict)  # of fields whose type has changed
     hops: int = 0
     overlay: List[Operation] = field(default_factory=list)
+    limit: Optional[int] = None  # how long it may wait, of a field that expires
+    is_restored: bool = False  # an earlier process has made it
     is_old: bool = False  # it had waited long before this process began
     number: int = 0
     epoch: int = 0  # in which its number was assigned

@@ -157,7 +157,10 @@ class Reading(Extras):
                                    self._runtime.wall(own[0].written_at))
             if rejected is not None:
                 return FieldStatus("refused", version, str(rejected), None, rejected)
-            status = self.status
+            status, expired = self.status, sync.writes.expiring.stale.get(name)
+            if expired is not None:
+                return FieldStatus("expired", version, "its time limit has passed since the hub was heard; its default "
+                                   "shows", self._runtime.wall(expired))
             return FieldStatus("current" if status.is_current else "stale", version, "", status.stale_since)
 
     def _take_hops(self) -> int:

@@ -1,9 +1,10 @@
 """A model's pending writes from their making to the frame that carries them: which are sent, when, and numbered how."""
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import List, Mapping, Optional
 
 from .claims import Claims
+from .expiry import Expiry, limits_of
 from .grammar import Body
 from .kept import kept
 from .messages import fieldref
@@ -40,7 +41,7 @@ class Sending(Overlay):
 
     def settle(self, write: Pending, outcome: Outcome) -> None:
         """Records the outcome of a write."""
-        if self.keeps:
+        if self.keeps(write):
             self.context.emit("journal", {"kind": "decided", "write": write.id, "outcome": outcome.kind})
         if self.is_ephemeral:
             self.claims.settle(write, outcome, self.replica)
@@ -62,14 +63,13 @@ class Sending(Overlay):
             self.end(write, Outcome("expired", text="it was withdrawn"))
             return True
         write.is_void = write.is_due = True
-        if self.keeps:
+        if self.keeps(write):
             self.context.emit("journal", {"kind": "withdrawn", "write": id})
         return True
 
-    @property
-    def keeps(self) -> bool:
-        """Whether an outbox keeps the writes of this model."""
-        return self.context.keeps and not self.is_ephemeral
+    def keeps(self, write: Pending) -> bool:
+        """Whether an outbox keeps a write: not one of an ephemeral model, or of a field that expires."""
+        return self.context.keeps and not self.is_ephemeral and (write.limit is None or write.is_restored)
 
     # Sending
 
@@ -97,6 +97,63 @@ class Sending(Overlay):
         seen = write.seen[result]
         self.context.emit("merge", write.id, result, (seen.base, write.value(result), self.replica.value(result)))
         return "wait"
+
+    # Fields that expire
+
+    def learn_limits(self) -> None:
+        """The description may have changed: its limits hold for pending writes too."""
+        self.expiring.described = limits_of(self.committed_description.fields) if not self.is_ephemeral else {}
+        self.declare_limits({})
+
+    def declare_limits(self, declared: Mapping[str, Expiry]) -> None:
+        """The program declares limits, which hold before a hub has described the model."""
+        self.expiring.declared.update(declared)
+        if self.expiring.join():
+            for write in self.unacknowledged():
+                write.limit = self.expiring.limit(write.overlay)
+            self.touch()
+
+    def expire(self, now: int, heard_at: Optional[int], heartbeat: int) -> None:
+        """Ends the writes that have become too old, and shows the default of each field whose limit has passed since
+        the hub was heard of this model (None: never), or again the committed value."""
+        if not self.expiring.limits:
+            return
+        for write in [each for each in self.unacknowledged() if each.limit is not None and not each.is_void]:
+            if write.is_restored or now >= write.written_at + (write.limit or 0):
+                self._lapse(write)
+        for name, limit in self.expiring.limits.items():
+            value = self.replica.value(name)
+            is_silent = heard_at is None or now >= heard_at + limit.patience(heartbeat)
+            is_stale = is_silent and value is not None and not limit.is_fallback(value)
+            if is_stale != (name in self.expiring.stale):
+                if is_stale:
+                    self.expiring.stale[name] = now
+                else:
+                    del self.expiring.stale[name]
+                self.touch()
+        for name in [each for each in self.expiring.stale if each not in self.expiring.limits]:
+            del self.expiring.stale[name]
+            self.touch()
+
+    def _lapse(self, write: Pending) -> None:
+        """The hub may have a write that was sent: it is asked not to apply it, and the write shows no longer."""
+        if not write.number:
+            return self.end(write, Outcome("expired", text="its field expires, and no hub took it in time"))
+        write.is_hidden = True
+        self.withdraw(write.id)
+        self.touch()
+
+    def next_expiry(self, heard_at: Optional[int], heartbeat: int) -> List[int]:
+        """When `expire` is due."""
+        if not self.expiring.limits:
+            return []
+        times = [each.written_at + each.limit for each in self.unacknowledged()
+                 if each.limit is not None and not each.is_void]
+        if heard_at is not None:
+            times += [heard_at + limit.patience(heartbeat) for name, limit in self.expiring.limits.items()
+                      if name not in self.expiring.stale and self.replica.value(name) is not None
+                      and not limit.is_fallback(self.replica.value(name))]
+        return times
 
     # Fields whose type has changed
 
@@ -129,15 +186,17 @@ class Sending(Overlay):
         if write.number <= self.last_decided:
             write.is_hidden = True
             self.touch()
-        if self.keeps:
+        if self.keeps(write):
             self.context.emit("journal", {"kind": "numbered", **kept(write)})
+        elif self.context.keeps and not self.is_ephemeral:  # a later process must not use the number for another write
+            self.context.emit("journal", {"kind": "counted", "model": self.model, "number": write.number})
 
     def _unnumber(self, write: Pending) -> None:
         self.by_number.pop(write.number, None)
         write.number, write.is_due, write.is_earlier, write.was_sent = 0, True, False, False
         write.is_hidden = self.is_misformed(write)
         self.touch()
-        if self.keeps:
+        if self.keeps(write):
             self.context.emit("journal", {"kind": "written", **kept(write)})
 
     def proposal(self, write: Pending, topic: int, confirmed: int, epoch: int) -> Body:

@@ -55,7 +55,7 @@ class Session(Following):
             write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name),
                                             (saw or {}).get(name))
         model.writes.add(write)
-        if model.writes.keeps:
+        if model.writes.keeps(write):
             self.context.emit("journal", {"kind": "written", **kept(write)})
         return write.id
 
@@ -92,7 +92,7 @@ class Session(Following):
                 return model.writes.end(write, model.writes.resolver.conflict(name))
             write.replace(name, value)
             write.seen[name] = Seen(theirs, model.replica.epoch, model.replica.version_of(name))
-            if model.writes.keeps:
+            if model.writes.keeps(write):
                 self.context.emit("journal", {"kind": "written", **kept(write)})
             model.writes.touch()
 
@@ -126,6 +126,7 @@ class Session(Following):
 
     def flush(self, now: int) -> None:
         """Ends a turn: sends what can be sent."""
+        self.expire(now)
         if self.phase != "live":
             return
         self._join_lapsed(now)

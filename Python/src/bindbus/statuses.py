@@ -43,7 +43,8 @@ class ModelStatus:
 class FieldStatus:
     """`kind` is `current`; `pending`, while a write of this peer shows that the hub has not committed; `waiting`, when
     the hub has deferred it, for `reason`; `stale` since `since`, in seconds since 1970; `refused`, when the last write
-    was not applied, for `reason`, with its `outcome`; or `unreadable`, when the stored value is not of the declared
+    was not applied, for `reason`, with its `outcome`; `expired` since `since`, when the default shows of a field with a
+    time limit, since the hub was not heard for so long; or `unreadable`, when the stored value is not of the declared
     type, for `reason`. `version` is that of the committed value."""
 
     kind: str

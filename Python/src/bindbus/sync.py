@@ -66,6 +66,12 @@ class ModelSync:
         self.topic, self.asked, self.alive_sent, self.healed = 0, [], (0, 0), 0
         self._drop_buffered()
 
+    def heard_at(self, heard_at: Optional[int]) -> Optional[int]:
+        """When the hub was heard last, and the model complete; None: never in this process."""
+        if heard_at is None or not self.was_current:
+            return None
+        return heard_at if self.progress == "current" else min(heard_at, self.stale_since)
+
     def assign(self, topic: int) -> None:
         """The hub has given the model a topic."""
         if self.topic:  # it was made anew: frames under the old topic use other numbers of fields
@@ -137,7 +143,7 @@ class ModelSync:
         self.writes.hide(mark)
         # What was acknowledged in an earlier epoch is in this state, or was lost with that epoch.
         self.writes.reached(None if is_other_epoch else version)
-        self.writes.end_misformed()
+        self._described()
 
     def _become_current(self, heartbeat: int, now: int) -> None:
         self.progress, self.was_current, self.current_since = "current", True, heartbeat
@@ -185,8 +191,13 @@ class ModelSync:
             if origin["tag"] != self.context.tag:
                 self.hops = max(self.hops, commit["hops"] + 1)
         self.writes.reached(replica.version)
-        self.writes.end_misformed()
+        self._described()
         self.context.emit("changed", self.model)
+
+    def _described(self) -> None:
+        """The description may have changed."""
+        self.writes.end_misformed()
+        self.writes.learn_limits()
 
     def _buffer(self, body: Body, size: int) -> None:
         if self.buffered_bytes + size <= _BUFFERED_BYTES:  # what does not fit is a gap later

@@ -37,7 +37,7 @@ class WriteQueue(Sending):
         """Another epoch may have lost what was decided; the next mark hides what it kept."""
         self.last_decided = 0
         for write in self.unacknowledged():
-            write.is_hidden = False
+            write.is_hidden = write.is_void and write.limit is not None  # it was too old, and shows no longer
         self.touch()
 
     def reached(self, version: Optional[int]) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import lists, names, values
 from .errors import WriteError
+from .holding import Holding
 from .observing import current_hops
 from .outcomes import Outcome
 from .pending import Condition, FormWritten, Operation
@@ -135,3 +136,37 @@ class Writing(Reading):
     def clear(self) -> PendingWrite:
         """Deletes all fields, and with them the model. Raises `WriteError`."""
         return self._write([Operation("clear", "")], list(self))
+
+    # Fields that expire
+
+    def renew(self, name: str) -> PendingWrite:
+        """Says that the value which shows still holds: the time limit of a field that expires begins again.
+
+        It costs no commit; its outcome is `unchanged`. It never overwrites: if another program has set the field
+        meanwhile, or it has expired, the outcome is `conflict`. Raises `WriteError` if the field has no value.
+        """
+        return self._renew(self.stored_name(name), None)
+
+    def _renew(self, name: str, default: Optional[bytes]) -> PendingWrite:
+        with self._runtime.lock:
+            replica, shown, conditions = self._sync.replica, self._sync.writes.shown(name), []  # type: Any, Any, Any
+            if replica.value(name) is not None and not self._sync.writes.unacknowledged(name):
+                shown = replica.value(name)
+                conditions = [Condition(name, replica.epoch, replica.version_of(name))]
+            if shown is None and default is None:
+                raise WriteError(f"{self.id}.{name} has no value to renew; set one first")
+            return self._write([Operation("set", name, shown if shown is not None else default)], [name], conditions)
+
+    def hold(self, name: str, value: Any) -> Holding:
+        """Sets a field that expires, and renews it at each quarter of its limit, until this program ends, or what this
+        returns is released, which is a context manager. The hub then sets the field back within the limit.
+
+        It never overwrites: if another program sets the field, or it has expired meanwhile, `is_held` becomes False,
+        and `reason` says why. Raises `WriteError` for a field that does not expire.
+        """
+        with self._runtime.lock:
+            name = self.stored_name(name)
+            limit = self._sync.writes.expiring.limits.get(name)
+            if limit is None:
+                raise WriteError(f"{self.id}.{name} does not expire by its description; declare `expires`, or set it")
+            return Holding(self, name, values.encode(value), limit.milliseconds / 4_000)
