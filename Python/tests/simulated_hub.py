@@ -41,6 +41,7 @@ class SimulatedHub:
         self.heartbeat, self.heads_due = 0, {}  # type: int, Dict[str, int]
         self.out: List[Tuple[Optional[int], bytes, bytes]] = []
         self.ways: List[Body] = []
+        self.rights: Dict[str, Body] = {}  # by model, of all sessions
 
     def frame(self, kind: str, topic: int, body: Body) -> bytes:
         code, grammar = DOWN[kind]
@@ -123,6 +124,8 @@ class SimulatedHub:
         is_snapshot = join["epoch"] != self.store.epoch or not has_epoch or self.chance.random() < 0.2
         follows = 0 if is_current and join["namesKnown"] == len(ids) else 2 if is_snapshot else 1
         mark = model.marks.get(session.tag, 0)
+        if name in self.rights:
+            self.tell(session, "rights", {**self.rights[name], "topic": topic})
         self.tell(session, "joined", {
             "request": join["request"], "topic": topic, "epoch": self.store.epoch, "version": model.version,
             "digest": model.digest(), "mark": mark, "way": int(is_routed), "follows": follows, "model": name})

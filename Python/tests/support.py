@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NoReturn, Optional
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence
 
 from bindbus import Peer
 
@@ -49,6 +49,7 @@ class HubTestCase(unittest.TestCase):
     """A folder, and a hub in it that can be killed and started again; what a test starts ends with it."""
 
     store = "memory"
+    options: Sequence[str] = ()  # of `bindhub serve`
 
     def setUp(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="py-")
@@ -63,7 +64,8 @@ class HubTestCase(unittest.TestCase):
 
     def start_hub(self) -> None:
         store = self.store if self.store == "memory" else f"{self.folder}/{self.store}"
-        arguments = [binary("bindhub"), "serve", "--store", store, "--listen", self.address, "--heartbeat", "250"]
+        arguments = [binary("bindhub"), "serve", "--store", store, "--listen", self.address, "--heartbeat", "250",
+                     *self.options]
         self.hub = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                     env=self.environment)
         assert self.hub.stdout is not None
@@ -87,6 +89,12 @@ class HubTestCase(unittest.TestCase):
     def bindpeer(self, *arguments: str) -> str:
         done = subprocess.run([binary("bindpeer"), *arguments, "--hub", self.address], capture_output=True, text=True,
                               env=self.environment, timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def bindhub(self, *arguments: str) -> str:
+        done = subprocess.run([binary("bindhub"), *arguments], capture_output=True, text=True, env=self.environment,
+                              timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

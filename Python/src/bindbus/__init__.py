@@ -18,13 +18,14 @@ from .outcomes import Outcome, RejectionError
 from .past import BarrierEnd, HistoryCommit, PresentPeer
 from .peer import Peer
 from .pending_write import PendingWrite
+from .rights import Rights
 from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus, PeerStatus
 from .stored_form import mapped
 
 __all__ = [
     "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError",
-    "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus", "PendingWrite",
-    "PresentPeer", "RejectionError", "ShareError", "SharedModel", "WireError", "WriteError", "field", "mapped", "model",
-    "ranged",
+    "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus",
+    "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError", "SharedModel", "WireError",
+    "WriteError", "field", "mapped", "model", "ranged",
 ]

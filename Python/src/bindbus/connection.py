@@ -10,8 +10,8 @@ from .grammar import Body
 from .overlay import Context, Effect
 
 DRAFT = "draft-d4fda9ba"
-CAPABILITIES = ["applied", "ephemeral", "rescue", "users", "describe", "expires", "lists", "history", "upstream",
-                DRAFT]
+CAPABILITIES = ["applied", "ephemeral", "rescue", "rights", "users", "describe", "expires", "lists", "history",
+                "upstream", DRAFT]
 WELCOME_MS, SHORTEST_MS, LONGEST_MS = 2_000, 50, 1_000
 
 

@@ -113,11 +113,12 @@ class Declaration:
         if self.limits and not session.can("expires"):
             log.warning("%s: this hub sets nothing back: %s may keep a value that nobody renews; update the hub",
                         shared.id, ", ".join(self.limits))
-        if self._adds(described):
+        if shared.rights.describe and self._adds(described):
             verb = "describe" if session.can("describe") else "setIfAbsent"
             shared._write([Operation(verb, names.DESCRIPTION, values.encode(mine))], [])
         missing = [each for each in self.fields.values()
                    if each.policy != "list" and each.stored_name not in replica.fields
+                   and shared.rights.may_write(each.stored_name)
                    and described.forms.get(each.stored_name, each.form).present.type == each.form.present.type]
         plain = [_weak(each) for each in missing if each.stored is None]
         if plain:

@@ -8,6 +8,7 @@ from .connection import Connection
 from .errors import ShareError, WireError
 from .grammar import Body
 from .outcomes import unknown
+from .rights import rights_of
 from .sync import ModelSync
 
 JOIN_MS, MOST_JOINS = 3_000, 500
@@ -203,6 +204,10 @@ class Following(Connection):
             model.assign(body["topic"])
             self.topics[body["topic"]] = model.model
             self.context.emit("subscribe", body["topic"])
+
+    def _on_rights(self, model: Optional[ModelSync], body: Body, now: int, size: int) -> None:
+        if model is not None:
+            model.arriving_rights = rights_of(body)
 
     def _on_joined(self, model: Optional[ModelSync], body: Body, now: int, size: int) -> None:
         if model is None or model.topic != body["topic"]:

@@ -141,7 +141,7 @@ class Model:
             stored = self.shared.get(declared.stored_name, NONE)
             problem = "" if stored is NONE else declared.problem(stored, declared.reading(self.shared._described))
         if problem and status.kind in ("current", "stale"):
-            return FieldStatus("unreadable", status.version, problem)
+            return dataclasses.replace(status, kind="unreadable", reason=problem, since=None)
         return status
 
     def _declared(self, name: str) -> Declared:

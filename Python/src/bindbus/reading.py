@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Tuple
 
 from . import names, values
@@ -11,6 +12,7 @@ from .observing import Observer, Observers
 from .outcomes import Outcome
 from .past import Extras
 from .replica import is_shown
+from .rights import Rights
 from .runtime import Runtime
 from .statuses import FieldStatus, ModelStatus
 from .sync import ModelSync
@@ -143,25 +145,37 @@ class Reading(Extras):
             is_current = sync.progress == "current" and self._runtime.session.is_reached
             since = None if is_current else self._runtime.wall(sync.stale_since)
             return ModelStatus(sync.replica.version, is_current, since, len(waiting),
-                               sum(1 for each in waiting if each.was_sent), sync.writes.retry_reason, sync.refusal)
+                               sum(1 for each in waiting if each.was_sent), sync.writes.retry_reason, sync.refusal,
+                               sync.rights.is_read_only)
+
+    @property
+    def rights(self) -> Rights:
+        """What the hub lets this program do in the model; everything until it has said otherwise. The hub decides each
+        write all the same."""
+        with self._runtime.lock:
+            return self._sync.rights
 
     def field_status(self, name: str) -> FieldStatus:
         """The state of what a field shows."""
         with self._runtime.lock:
             name = self.stored_name(name)
-            sync, rejected = self._sync, self._rejections.get(name)
-            version, own = sync.replica.version_of(name), sync.writes.unacknowledged(name)
-            if own:
-                reason = sync.writes.retry_reason
-                return FieldStatus("waiting" if reason else "pending", version, reason,
-                                   self._runtime.wall(own[0].written_at))
-            if rejected is not None:
-                return FieldStatus("refused", version, str(rejected), None, rejected)
-            status, expired = self.status, sync.writes.expiring.stale.get(name)
-            if expired is not None:
-                return FieldStatus("expired", version, "its time limit has passed since the hub was heard; its default "
-                                   "shows", self._runtime.wall(expired))
-            return FieldStatus("current" if status.is_current else "stale", version, "", status.stale_since)
+            status = self._field_status(name)
+            return status if self.rights.may_write(name) else replace(status, is_read_only=True)
+
+    def _field_status(self, name: str) -> FieldStatus:
+        sync, rejected = self._sync, self._rejections.get(name)
+        version, own = sync.replica.version_of(name), sync.writes.unacknowledged(name)
+        if own:
+            reason = sync.writes.retry_reason
+            return FieldStatus("waiting" if reason else "pending", version, reason,
+                               self._runtime.wall(own[0].written_at))
+        if rejected is not None:
+            return FieldStatus("refused", version, str(rejected), None, rejected)
+        status, expired = self.status, sync.writes.expiring.stale.get(name)
+        if expired is not None:
+            return FieldStatus("expired", version, "its time limit has passed since the hub was heard; its default "
+                               "shows", self._runtime.wall(expired))
+        return FieldStatus("current" if status.is_current else "stale", version, "", status.stale_since)
 
     def _take_hops(self) -> int:
         sync = self._runtime.session.models.get(self.id)

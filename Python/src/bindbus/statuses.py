@@ -28,7 +28,7 @@ class ModelStatus:
     """The state of a model. `is_current`: the values are complete and the hub is connected; else they may be stale
     since `stale_since`, in seconds since 1970. `unconfirmed` counts this peer's writes without an outcome, `in_flight`
     those of them that were sent; `waiting` is the hub's reason to defer them, `refusal` why it does not let this peer
-    join the model."""
+    join the model. `is_read_only`: the hub lets this peer read the model and change nothing in it."""
 
     version: int
     is_current: bool
@@ -37,6 +37,7 @@ class ModelStatus:
     in_flight: int = 0
     waiting: str = ""
     refusal: str = ""
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,16 @@ class FieldStatus:
     the hub has deferred it, for `reason`; `stale` since `since`, in seconds since 1970; `refused`, when the last write
     was not applied, for `reason`, with its `outcome`; `expired` since `since`, when the default shows of a field with a
     time limit, since the hub was not heard for so long; or `unreadable`, when the stored value is not of the declared
-    type, for `reason`. `version` is that of the committed value."""
+    type, for `reason`. `version` is that of the committed value. `is_read_only`: the hub does not let this peer write
+    the field."""
 
     kind: str
     version: int
     reason: str = ""
     since: Optional[float] = None
     outcome: Optional[Outcome] = None
+    is_read_only: bool = False
 
     def __str__(self) -> str:
-        return f"{self.kind}, version {self.version}" + (f": {self.reason}" if self.reason else "")
+        words = f"{self.kind}, version {self.version}" + (f": {self.reason}" if self.reason else "")
+        return words + ("; read-only" if self.is_read_only else "")

@@ -7,6 +7,7 @@ from .grammar import Body
 from .outcomes import Outcome, unknown
 from .overlay import Context
 from .replica import Field, Replica
+from .rights import Rights
 from .writes import WriteQueue
 
 _BUFFERED_BYTES = 1 << 20
@@ -24,6 +25,8 @@ class ModelSync:
         self.topic = 0
         self.starts_over = False  # the next join asks for everything
         self.refusal = ""
+        self.rights = Rights()  # everything, until the hub says otherwise
+        self.arriving_rights: Optional[Rights] = None  # for the join that is under way
         self.is_left = False
         self.was_current = False
         self.current_since = 0  # the count of heartbeats
@@ -43,6 +46,7 @@ class ModelSync:
         """The join that names what this peer has."""
         self.lapse(now)
         self.progress, self.request, self.waiting_since, self.chunks = "asked", request, now, []
+        self.arriving_rights = None
         replica = self.replica
         return {"request": request, "form": 0, "name": self.model, "namesKnown": len(replica.ids),
                 "epoch": 0 if self.starts_over else replica.epoch,
@@ -80,7 +84,7 @@ class ModelSync:
 
     def joined(self, body: Body, heartbeat: int, now: int) -> None:
         """The hub accepts the join, and says what follows."""
-        self.refusal = ""
+        self.refusal, self.rights = "", self.arriving_rights or Rights()
         if body["follows"]:
             self.progress, self.waiting_since, self.chunks = "catchingUp", now, []
             return
