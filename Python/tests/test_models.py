@@ -124,7 +124,7 @@ class ModelTests(unittest.TestCase):
         untyped = self.peer.model("untyped")
         calls: List[Tuple[Any, str]] = [
                 (lambda: self.peer.model("a b"), "write 1 to 200 of"), (lambda: self.peer.model("@ephemeral/x"), "@"),
-                (lambda: Peer(hub="nowhere"), "write ipc:///path/hub.sock"),
+                (lambda: Peer(hub="http://nowhere"), "write ipc:///path/hub.sock"),
                 (lambda: untyped.set({}), "one at least"), (lambda: untyped.set({"a.b": 1}), "write 1 to 64 of"),
                 (lambda: untyped.add("a", float("inf")), "finite"),
                 (lambda: untyped.set({"a": "x" * 70_000}), "split it"),

@@ -10,8 +10,8 @@
         lamp = peer.share(Lamp, "lamp")
         lamp.level = 0.8
 """
-from .errors import (BarrierError, BindbusError, FieldError, HistoryError, MisfitsError, OutboxError, ShareError,
-                     WireError, WriteError)
+from .errors import (BarrierError, BindbusError, FieldError, HistoryError, KeysError, MisfitsError, OutboxError,
+                     ShareError, WireError, WriteError)
 from .models import Model, field, model, ranged
 from .observing import Observer
 from .outcomes import Outcome, RejectionError
@@ -25,7 +25,7 @@ from .stored_form import mapped
 
 __all__ = [
     "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError",
-    "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus",
+    "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus",
     "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError", "SharedModel", "WireError",
     "WriteError", "field", "mapped", "model", "ranged",
 ]

@@ -8,10 +8,12 @@ from typing import Dict, List, Optional
 from . import messages
 from .grammar import Body
 from .overlay import Context, Effect
+from .pool import HubPool
 
 DRAFT = "draft-d4fda9ba"
 CAPABILITIES = ["applied", "ephemeral", "rescue", "rights", "users", "describe", "expires", "lists", "history",
-                "upstream", DRAFT]
+                "upstream", "keys", DRAFT]
+STALE_START, UNKNOWN_SESSION, CLOSING = 2, 3, 12
 WELCOME_MS, SHORTEST_MS, LONGEST_MS = 2_000, 50, 1_000
 
 
@@ -24,9 +26,9 @@ class Connection:
     """`phase` is `offline`, `connecting`, `welcoming`, `live` or `stopped`. Times are milliseconds of any clock that
     never goes back; the seed decides numbers and pauses."""
 
-    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool) -> None:
+    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool, hubs: HubPool) -> None:
         self.context = Context(tag_of(secret), keeps)
-        self.secret, self.name = secret, name
+        self.secret, self.name, self.hubs = secret, name, hubs
         self.chance = random.Random(seed)
         self.run, self.opening = self.chance.getrandbits(64), 0
         self.phase, self.trouble = "offline", ""
@@ -68,22 +70,38 @@ class Connection:
             "flags": int(self.was_welcomed), "leaseMs": 0, "encoding": "json",
             "capabilities": [*CAPABILITIES, opening]}, now)
 
-    def lost(self, now: int) -> None:
-        """The connection was lost or could not be established: another one is opened after a pause."""
-        self.reopen("no hub answers", now)
+    def lost(self, now: int, problem: str = "") -> None:
+        """The connection was lost or could not be established: another one is opened. `problem` says why the next one
+        will hardly do better."""
+        self.reopen(problem or "no hub answers", now)
 
-    def reopen(self, trouble: str, now: int) -> None:
-        """Gives up the connection. Replicas and pending writes stay."""
+    def reopen(self, trouble: str, now: int, code: int = 0) -> None:
+        """Gives up the connection, and opens one to another hub, after a pause if no other is left to try. Replicas and
+        pending writes stay. `code` is that of the hub's error."""
         if self.phase == "stopped":
             return
         if self.phase == "live":
             self.silent_since = self.received_at
-        self.trouble = trouble
+        pauses = self._choose_hub(code)
+        self.trouble = self.hubs.misfit or trouble
         self._disconnect()
         self._move("connecting")
+        self.context.emit("open", self._next_pause() if pauses else 0, self.hubs.current)
+
+    def _choose_hub(self, code: int) -> bool:
+        """Chooses the hub of the next connection. Returns whether a pause precedes it."""
+        has_served = self.phase == "live" and self.heartbeat > 0
+        if has_served:
+            self.pause = SHORTEST_MS
+        if code in (STALE_START, UNKNOWN_SESSION):
+            return True  # the same hub answers another hello
+        choose = self.hubs.leave if has_served else self.hubs.fail
+        return choose(code == CLOSING, self.chance)
+
+    def _next_pause(self) -> int:
         pause = self.pause // 2 + self.chance.randrange(self.pause // 2 + 1)
         self.pause = min(2 * self.pause, LONGEST_MS)
-        self.context.emit("open", pause)
+        return pause
 
     def _disconnect(self) -> None:
         """Forgets everything that belonged to the connection."""
@@ -97,7 +115,10 @@ class Connection:
         """The hub welcomes this session."""
         self.welcome, self.start, self.received_at = body, start, now
         self.limits = {each["code"]: each["limit"] for each in body["limits"]}
-        self.was_welcomed, self.pause, self.is_reached, self.trouble = True, SHORTEST_MS, True, ""
+        self.was_welcomed, self.is_reached, self.trouble = True, True, ""
+        self.hubs.accept()
+        if not self.hubs.has_several:  # one of several must first serve: two that close would be asked without a pause
+            self.pause = SHORTEST_MS
         self.heartbeat, self.heartbeat_at, self.heard_at = 0, now, now
         drafts = [each for each in body["capabilities"] if each.startswith("draft-") and each != DRAFT]
         if drafts:
@@ -141,8 +162,9 @@ class Connection:
     def tick(self, now: int) -> None:
         """Does what is due."""
         if self.phase == "offline":
+            self.hubs.begin(self.chance)
             self._move("connecting")
-            self.context.emit("open", 0)
+            self.context.emit("open", 0, self.hubs.current)
         elif self.phase == "welcoming" and now >= self.opened_at + WELCOME_MS:
             self.reopen("the hub does not answer the hello", now)
         elif self.phase == "live":

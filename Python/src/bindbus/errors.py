@@ -43,3 +43,7 @@ class MisfitsError(BindbusError):
         self.values = values
         super().__init__("present values do not fit; write them anew, or pass keep_misfits=True:\n  "
                          + "\n  ".join(values))
+
+
+class KeysError(BindbusError):
+    """The keys for a hub cannot be used, or no hub of that name was joined."""

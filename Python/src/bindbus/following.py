@@ -8,6 +8,7 @@ from .connection import Connection
 from .errors import ShareError, WireError
 from .grammar import Body
 from .outcomes import unknown
+from .pool import HubPool
 from .rights import rights_of
 from .sync import ModelSync
 
@@ -18,8 +19,8 @@ FENCED, OTHER_PROTOCOL, NOT_YOURS, NOT_PERMITTED = 4, 5, 10, 14
 class Following(Connection):
     """The session as it reads: replicas follow what the hub commits, through lost frames and lost hubs."""
 
-    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool) -> None:
-        super().__init__(secret, name, seed, now, keeps)
+    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool, hubs: HubPool) -> None:
+        super().__init__(secret, name, seed, now, keeps, hubs)
         self.log = self.epoch = self.hub_now = 0
         self.models: Dict[str, ModelSync] = {}
         self.topics: Dict[int, str] = {}
@@ -186,7 +187,7 @@ class Following(Connection):
         if body["code"] in (FENCED, OTHER_PROTOCOL, NOT_YOURS):
             return self.stop(body["text"] or "the hub ended this session")
         if body["fatal"]:
-            return self.reopen(body["text"], now)
+            return self.reopen(body["text"], now, body["code"])
         model = self.models.get(body["text"].partition(":")[0])
         if model is None:
             return self.context.emit("notice", f"the hub answered: {body['text']}")
@@ -254,6 +255,9 @@ class Following(Connection):
     def _on_upstream(self, _: Any, body: Body, now: int, size: int) -> None:
         self.is_reached = bool(body["reached"])
         self.context.emit("status")
+
+    def _on_keys(self, _: Any, body: Body, now: int, size: int) -> None:
+        self.context.emit("learn", body["present"], body["next"][0]["key"] if body["next"] else None)
 
     def _on_announce(self, _: Any, body: Body, now: int, size: int) -> None:
         for prefix, request in self.prefixes.items():

@@ -83,8 +83,7 @@ def check_address(text: str) -> None:
     """Raises `BindbusError` unless the text is the address of one hub that a peer can connect to."""
     found = _ADDRESS.match(text)
     if not found or found["port"] and not 0 < int(found["port"]) < 65536:
-        cure = " (one hub: several addresses, and names of joined hubs, are for the Swift peer)"
-        raise BindbusError(f"{text!r} is not a hub address: write ipc:///path/hub.sock or tcp://127.0.0.1:7877{cure}")
+        raise BindbusError(f"{text!r} is not a hub address: write ipc:///path/hub.sock or tcp://127.0.0.1:7877")
 
 
 def is_told_address(text: str) -> bool:

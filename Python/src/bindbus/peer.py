@@ -12,6 +12,7 @@ from .models import declaration_of, shared_instance
 from .observing import Observer
 from .outbox import Outbox
 from .pending_write import PendingWrite
+from .route import HubRoute
 from .runtime import Runtime
 from .shared import SharedModel
 from .statuses import PeerStatus
@@ -25,19 +26,19 @@ class Peer:
     manager (`with Peer() as peer`) and as an asynchronous one.
 
     `name` is for people, need not be unique, and is cut to what a name may be; by default the program's. `hub` is
-    `ipc://PATH` or `tcp://HOST:PORT`; by default the address in the environment variable `BINDPEER_HUB`, else this
-    user's hub. `outbox` is the path of a file that keeps writes without an outcome, so that they survive the program;
-    by default they end with it. Raises `BindbusError` for what is no address, and `OutboxError` for a file that cannot
-    be used.
+    `ipc://PATH` or `tcp://HOST:PORT`, or the name of a hub that this user has joined with `bindpeer join`, which is
+    reached encrypted; by default what the environment variable `BINDPEER_HUB` says, else this user's hub. `outbox` is
+    the path of a file that keeps writes without an outcome, so that they survive the program; by default they end with
+    it. Raises `BindbusError` for what is no address, `KeysError` for a hub that was not joined or whose keys cannot be
+    used, and `OutboxError` for a file that cannot be used.
     """
 
     def __init__(self, name: Optional[str] = None, hub: Optional[str] = None, outbox: Optional[str] = None) -> None:
-        address = hub or names.default_hub()
-        names.check_address(address)
+        route = HubRoute.to(hub or names.default_hub())
         self.name = names.fitting_peer(name or os.path.basename(sys.argv[0] or "python"))
         file = Outbox(outbox) if outbox else None
         try:
-            self._runtime = Runtime(address, self.name, file, SharedModel)
+            self._runtime = Runtime(route, self.name, file, SharedModel)
         except BaseException:
             if file is not None:
                 file.close()

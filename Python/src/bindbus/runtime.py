@@ -18,6 +18,7 @@ from .outcomes import Outcome
 from .overlay import Effect
 from .pending import Operation
 from .pending_write import PendingWrite
+from .route import HubRoute
 from .session import Session
 from .statuses import PeerStatus
 
@@ -27,8 +28,8 @@ log = logging.getLogger("bindbus")
 class Runtime:
     """What all models of a peer share. The lock is held while the session works, never while a program's code runs."""
 
-    def __init__(self, hub: str, name: str, outbox: Optional[Outbox], make: Callable[[Any, str], Any]) -> None:
-        self.hub, self.outbox, self._make = hub, outbox, make
+    def __init__(self, route: HubRoute, name: str, outbox: Optional[Outbox], make: Callable[[Any, str], Any]) -> None:
+        self.outbox, self._make = outbox, make
         self.lock = threading.Condition(threading.RLock())
         self._wall_of_zero = time.time() - time.monotonic()
         self.lane = Lane(name)
@@ -40,9 +41,9 @@ class Runtime:
         self.listed: Dict[str, bool] = {}
         self._for_link: List[Effect] = []
         secret = outbox.begin(name) if outbox else os.urandom(16)
-        self.session = Session(secret, name, secrets.randbits(63), self.now(), keeps=outbox is not None)
+        self.session = Session(secret, name, secrets.randbits(63), self.now(), outbox is not None, route.pool)
         self.restored = self._restore(outbox) if outbox else []
-        self.link = Link(hub, name, self._turn, self.now)
+        self.link = Link(route, name, self._turn, self.now)
         self.link.start()
 
     def _restore(self, outbox: Outbox) -> List[PendingWrite]:
@@ -77,7 +78,8 @@ class Runtime:
             session = self.session
             is_live = session.phase == "live" and session.is_reached
             reason = session.stop_reason or session.trouble or ("" if session.is_reached else "the edge is cut off")
-            return PeerStatus(session.phase, self.hub, reason, None if is_live else self.wall(session.silent_since))
+            since = None if is_live else self.wall(session.silent_since)
+            return PeerStatus(session.phase, session.hubs.current, reason, since)
 
     # Models and writes
 
@@ -138,13 +140,13 @@ class Runtime:
 
     # Turns
 
-    def _turn(self, frames: List[bytes], happened: str) -> Turn:
+    def _turn(self, frames: List[bytes], happened: str, problem: str) -> Turn:
         with self.lock:
             session, now = self.session, self.now()
             if happened == "opened":
                 session.opened(now)
             elif happened == "lost":
-                session.lost(now)
+                session.lost(now, problem)
             try:
                 for frame in frames:
                     session.receive(frame, now)

@@ -14,6 +14,7 @@ from .grammar import Body
 from .kept import KeptWrites, kept
 from .outcomes import Outcome
 from .pending import Condition, FormWritten, Operation, Pending, Seen
+from .pool import HubPool
 from .sync import ModelSync
 from .values import same
 
@@ -23,8 +24,9 @@ MOST_WRITES, MOST_BYTES, REPEAT_MS = 10_000, 8 << 20, 3_000
 class Session(Following):
     """One peer's session after session with its hub."""
 
-    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool = False) -> None:
-        super().__init__(secret, name, seed, now, keeps)
+    def __init__(self, secret: bytes, name: str, seed: int, now: int, keeps: bool = False,
+                 hubs: Optional[HubPool] = None) -> None:
+        super().__init__(secret, name, seed, now, keeps, hubs or HubPool())
         self.last_write = 0
         self.is_restored = False  # writes of an earlier process wait
         self.first_number: Optional[Body] = None  # when the first number in flight was assigned, by both clocks
