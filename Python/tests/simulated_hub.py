@@ -41,6 +41,8 @@ class SimulatedHub:
         self.heartbeat, self.heads_due = 0, {}  # type: int, Dict[str, int]
         self.out: List[Tuple[Optional[int], bytes, bytes]] = []
         self.ways: List[Body] = []
+        self.named: List[str] = []  # other hubs of its log
+        self.is_closing = self.closes_after_welcome = False
         self.rights: Dict[str, Body] = {}  # by model, of all sessions
 
     def frame(self, kind: str, topic: int, body: Body) -> bytes:
@@ -86,12 +88,24 @@ class SimulatedHub:
             if session.tag == tag:
                 del self.sessions[other]
         self.sessions[connection] = session = SessionAtHub(connection, id, tag, body["name"])
+        if self.is_closing:
+            return self.close(session)
         self.tell(session, "welcome", {
             "protocol": 0, "logID": self.store.log, "epoch": self.store.epoch, "flags": int(tag in self.store.known),
             "durability": 1, "heartbeatMs": 1_000, "leaseMs": 10_000, "now": 1_700_000_000_000 + now, "hub": "hub",
             "limits": [{"code": code, "limit": limit} for code, limit in LIMITS.items()], "ways": self.ways,
             "capabilities": ["rescue", "describe", "expires", "lists", "users"]})
         self.store.known.add(tag)
+        if self.closes_after_welcome:
+            return self.close(session)
+        if self.named:
+            self.tell(session, "hubs", {"hubs": self.named})
+
+    def close(self, session: SessionAtHub) -> None:
+        """Sends a session away."""
+        self.tell(session, "hubs", {"hubs": self.named})
+        self.tell(session, "error", {"code": 12, "fatal": 1, "text": "closing"})
+        del self.sessions[session.connection]
 
     def on_join(self, session: SessionAtHub, body: Body, now: int) -> None:
         for join in body["joins"]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 import heapq
 import random
 import struct
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from bindbus.kept import KeptWrites
 from bindbus.messages import HEARTBEATS
 from bindbus.outcomes import Outcome
 from bindbus.overlay import Effect
+from bindbus.pool import HubPool
 from bindbus.session import Session
 from tests.simulated_hub import SimulatedHub
 from tests.simulated_store import Store
@@ -89,8 +90,8 @@ class World:
 class SimulatedPeer:
     """One program: its session, perhaps an outbox that survives it, and what became of its writes."""
 
-    def __init__(self, world: World, name: str, has_outbox: bool) -> None:
-        self.world, self.name = world, name
+    def __init__(self, world: World, name: str, has_outbox: bool, hubs: Sequence[str] = ()) -> None:
+        self.world, self.name, self.hubs = world, name, hubs
         self.outbox = KeptWrites() if has_outbox else None
         self.connection: Optional[int] = None
         self.topics: List[bytes] = []
@@ -107,7 +108,7 @@ class SimulatedPeer:
         if self.outbox is not None:
             secret = self.outbox.begin(secret, self.name)
         self.session = Session(secret, self.name, self.world.chance.getrandbits(60), self.world.now,
-                               keeps=self.outbox is not None)
+                               self.outbox is not None, HubPool(self.hubs))
         if self.outbox is not None:
             self.session.restore(self.outbox, self.world.now, self.world.now)
 

@@ -204,6 +204,16 @@ class FileTests(unittest.TestCase):
         self.assertEqual(known_hub("shop", self.folder).next_key, second)
         self.assertEqual(Path(self.folder, "shop.json").stat().st_mode & 0o777, 0o600)
 
+    def test_where_the_other_hubs_are_is_saved_for_a_later_process(self) -> None:
+        hub, told = known_hub("shop", self.folder), ["tcp://b:1", "ipc:///x", "tcp://h:7877"]
+        self.assertEqual(hub.learned_hubs(told, "tcp://h:7877").others, ("tcp://b:1",))
+        update("shop", lambda known: known.learned_hubs(told, "tcp://c:1"), self.folder)
+        known = known_hub("shop", self.folder)
+        self.assertEqual(known.others, ("tcp://c:1", "tcp://b:1"))
+        self.assertIs(known.learned_hubs(["tcp://c:1"], "tcp://b:1"), known)  # the same, in another order
+        pool = HubRoute(["tcp://h:7877"], known).pool
+        self.assertEqual((pool.addresses, pool.has_several), (["tcp://h:7877", "tcp://c:1", "tcp://b:1"], False))
+
     def test_both_keys_are_tried_once_at_an_address(self) -> None:
         known = known_hub("shop", self.folder).learned_keys(self.hub_key, self.hub_key, "n" * 40)
         route = HubRoute(["tcp://h:1"], known)

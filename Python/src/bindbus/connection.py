@@ -12,7 +12,7 @@ from .pool import HubPool
 
 DRAFT = "draft-d4fda9ba"
 CAPABILITIES = ["applied", "ephemeral", "rescue", "rights", "users", "describe", "expires", "lists", "history",
-                "upstream", "keys", DRAFT]
+                "upstream", "keys", "hubs", DRAFT]
 STALE_START, UNKNOWN_SESSION, CLOSING = 2, 3, 12
 WELCOME_MS, SHORTEST_MS, LONGEST_MS = 2_000, 50, 1_000
 
@@ -117,7 +117,7 @@ class Connection:
         self.limits = {each["code"]: each["limit"] for each in body["limits"]}
         self.was_welcomed, self.is_reached, self.trouble = True, True, ""
         self.hubs.accept()
-        if not self.hubs.has_several:  # one of several must first serve: two that close would be asked without a pause
+        if not self.hubs.were_several:  # else one must first serve: two that close would be asked without a pause
             self.pause = SHORTEST_MS
         self.heartbeat, self.heartbeat_at, self.heard_at = 0, now, now
         drafts = [each for each in body["capabilities"] if each.startswith("draft-") and each != DRAFT]

@@ -136,6 +136,8 @@ class Following(Connection):
             return self._welcome(body, start, now)
         if kind == "error":
             return self._error(body, now)
+        if kind == "hubs" and (self.phase == "welcoming" or start == self.start):
+            return self._learn_hubs(body, now)
         if self.phase != "live" or start != self.start or kind == "welcome":
             return self._drop("otherStart")
         self.received_at = now
@@ -149,6 +151,8 @@ class Following(Connection):
         self.counters[counter] = self.counters.get(counter, 0) + 1
 
     def _welcome(self, body: Body, start: int, now: int) -> None:
+        if self.log and self.log != body["logID"] and not self._goes_over(body["logID"], now):
+            return
         was_welcomed = self.was_welcomed
         self._accept(body, start, now)
         if self.log and self.log != body["logID"]:
@@ -166,6 +170,21 @@ class Following(Connection):
         self._join(list(self.models.values()), now)
         for prefix in self.prefixes:
             self._send_prefix(prefix, now)
+
+    def _goes_over(self, log: int, now: int) -> bool:
+        """Whether this peer goes over to another log. If not, the hub is a stranger: nothing is sent to it (4.6-2)."""
+        goes_over, is_news = self.hubs.compare(self.log, log)
+        if not goes_over:
+            if is_news:
+                self.context.emit("notice", self.hubs.misfit)
+            self.reopen(self.hubs.misfit, now)
+        return goes_over
+
+    def _learn_hubs(self, body: Body, now: int) -> None:
+        """The hub says where the others of its log are: after a welcome, or as it refuses this peer."""
+        self.received_at = now
+        self.hubs.learn(body["hubs"], self.phase == "live")
+        self.context.emit("remember", body["hubs"])
 
     def _not_known(self, body: Body, now: int) -> None:
         """The hub does not know this identity, which was welcomed before in this log."""

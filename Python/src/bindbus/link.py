@@ -182,6 +182,9 @@ class Link(threading.Thread):
     def _learn(self, effect: Effect) -> None:
         self.route.learn_keys(effect.a, effect.b, self.hub)
 
+    def _remember(self, effect: Effect) -> None:
+        self.route.learn_hubs(effect.a, self.hub)
+
     def _subscribe(self, effect: Effect) -> None:
         if self.sub is not None:
             self.sub.setsockopt(zmq.SUBSCRIBE, struct.pack(">I", effect.a))

@@ -26,11 +26,13 @@ class Peer:
     manager (`with Peer() as peer`) and as an asynchronous one.
 
     `name` is for people, need not be unique, and is cut to what a name may be; by default the program's. `hub` is
-    `ipc://PATH` or `tcp://HOST:PORT`, or the name of a hub that this user has joined with `bindpeer join`, which is
-    reached encrypted; by default what the environment variable `BINDPEER_HUB` says, else this user's hub. `outbox` is
-    the path of a file that keeps writes without an outcome, so that they survive the program; by default they end with
-    it. Raises `BindbusError` for what is no address, `KeysError` for a hub that was not joined or whose keys cannot be
-    used, and `OutboxError` for a file that cannot be used.
+    `ipc://PATH` or `tcp://HOST:PORT`, or several hubs of one log, separated by commas, of which one is tried at random;
+    or the name of a hub that this user has joined with `bindpeer join`, which is reached encrypted; by default what the
+    environment variable `BINDPEER_HUB` says, else this user's hub. When its hub is lost or closes, the peer goes on at
+    another one at once; hubs also tell where the others are. `outbox` is the path of a file that keeps writes without
+    an outcome, so that they survive the program; by default they end with it. Raises `BindbusError` for what is no
+    address, `KeysError` for a hub that was not joined or whose keys cannot be used, and `OutboxError` for a file that
+    cannot be used.
     """
 
     def __init__(self, name: Optional[str] = None, hub: Optional[str] = None, outbox: Optional[str] = None) -> None:

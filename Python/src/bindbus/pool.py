@@ -23,6 +23,7 @@ class HubPool:
         self.has_keys = has_keys
         self.named, self.are_remembered = list(remembered), bool(remembered)
         self.current = addresses[0] if addresses else ""
+        self.were_several = len(self.configured) > 1  # also if the hub in use is the only other one of a named one
         self.misfit = ""  # why the hub at an address is none of these, for people
         self._tried: Set[str] = set()
         self._others: Dict[str, int] = {}  # where other logs were found since this peer's log was found last
@@ -30,6 +31,11 @@ class HubPool:
     @property
     def _hubs(self) -> List[List[str]]:
         return self.configured + [[each] for each in self.named]
+
+    @property
+    def addresses(self) -> List[str]:
+        """All addresses, those that the program named first."""
+        return [each for hub in self._hubs for each in hub]
 
     @property
     def has_several(self) -> bool:
@@ -81,6 +87,7 @@ class HubPool:
             if each not in {*known, *self.named} and (not self.has_keys or each.startswith("tcp:")):
                 if len(self.named) < MOST_TOLD:
                     self.named.append(each)
+        self.were_several = self.were_several or self.has_several
 
     def accept(self) -> None:
         """The hub in use has welcomed this peer with the log that the peer knows, or with its first one."""
