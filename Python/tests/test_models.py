@@ -130,7 +130,7 @@ class ModelTests(unittest.TestCase):
                 (lambda: untyped.set({"a": "x" * 70_000}), "split it"),
                 (lambda: untyped.union("a", [object()]), "JSON"),
                 (lambda: untyped.set({f"f{at}": 1 for at in range(1_001)}), "fewer at once"),
-                (lambda: untyped.set({"@owner": 1}), "reads @owner only"),
+                (lambda: untyped.set({"@owner": 1}), "own the model with: model.own"),
                 (lambda: self.peer.model_ids("no-slash"), "ends in /")]
         for call, words in calls:
             with self.subTest(words), self.assertRaises(BindbusError) as caught:

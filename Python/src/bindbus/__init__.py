@@ -15,6 +15,7 @@ from .errors import (BarrierError, BindbusError, FieldError, HistoryError, KeysE
 from .models import Model, field, model, ranged
 from .observing import Observer
 from .outcomes import Outcome, RejectionError
+from .owning import ApprovalRequest, Ownership
 from .past import BarrierEnd, HistoryCommit, PresentPeer
 from .peer import Peer
 from .pending_write import PendingWrite
@@ -24,8 +25,8 @@ from .statuses import FieldStatus, ModelStatus, PeerStatus
 from .stored_form import mapped
 
 __all__ = [
-    "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit", "HistoryError",
-    "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome", "Peer", "PeerStatus",
-    "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError", "SharedModel", "WireError",
-    "WriteError", "field", "mapped", "model", "ranged",
+    "ApprovalRequest", "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit",
+    "HistoryError", "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome",
+    "Ownership", "Peer", "PeerStatus", "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError",
+    "SharedModel", "WireError", "WriteError", "field", "mapped", "model", "ranged",
 ]

@@ -11,6 +11,7 @@ from .declared import Declared
 from .described import Described
 from .errors import BindbusError, FieldError, MisfitsError, WireError
 from .expiry import Expiry
+from .owning import ApprovalRequest
 from .pending import Condition, FormWritten, Operation
 from .pending_write import PendingWrite
 from .shared import SharedModel
@@ -89,6 +90,20 @@ class Declaration:
         if present is NONE or field.stored is None or field.reading(described) != "former":
             return False
         return bool(present == stored or field.read(present, "former") == field.read(stored, "former"))
+
+    def copy(self, cls: Type[Any], shared: SharedModel, request: ApprovalRequest) -> Any:
+        """A detached instance with what another peer's write would leave; a value of another type shows the default."""
+        copy = cls()
+        with shared._runtime.lock:
+            described, shown = shared._described, dict(shared.items())
+        for name in request.deleted:
+            shown.pop(name, None)
+        shown.update(request.changes)
+        for name, each in self.fields.items():
+            found = each.read(shown[each.stored_name], each.reading(described)) if each.stored_name in shown else NONE
+            if found is not NONE:
+                setattr(copy, name, found)
+        return copy
 
     # Describing
 

@@ -278,6 +278,15 @@ class Following(Connection):
     def _on_keys(self, _: Any, body: Body, now: int, size: int) -> None:
         self.context.emit("learn", body["present"], body["next"][0]["key"] if body["next"] else None)
 
+    def _on_approve(self, model: Optional[ModelSync], body: Body, now: int, size: int) -> None:
+        if model is not None:
+            self.context.emit("approve", model.model, body)
+
+    def answer_approval(self, session: int, answer: Body, now: int) -> None:
+        """The owner's answer to a question of the hub in a session; in a later one the hub asks again."""
+        if self.phase == "live" and session == self.session:
+            self.send("approval", answer, now)
+
     def _on_announce(self, _: Any, body: Body, now: int, size: int) -> None:
         for prefix, request in self.prefixes.items():
             if request == body["request"]:

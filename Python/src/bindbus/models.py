@@ -12,6 +12,7 @@ from .declared import Declared
 from .errors import BindbusError, FieldError, ShareError
 from .holding import Holding
 from .observing import Observer
+from .owning import ApprovalRequest, Ownership
 from .pending_write import PendingWrite
 from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus
@@ -96,6 +97,15 @@ class Model:
         declared = self._declared(name)
         with self.shared._runtime.lock:
             return self.shared.hold(declared.stored_name, declared.written(value, self.shared._described))
+
+    def validate(self, check: Callable[[Any, ApprovalRequest], None], timeout: Optional[float] = 5.0) -> Ownership:
+        """Makes this peer the model's owner. `check` gets a copy of this instance as another peer's write would leave
+        it, and the request; if it raises, the write is refused with the error's words. See `SharedModel.own`."""
+        def approve(request: ApprovalRequest) -> Optional[str]:
+            check(declaration_of(type(self)).copy(type(self).__mro__[1], self.shared, request), request)
+            return None
+
+        return self.shared.own(approve, timeout)
 
     def replace_description(self, keep_misfits: bool = False) -> PendingWrite:
         """Replaces the model's description by this class's declaration: it may narrow, and leaves out fields that the

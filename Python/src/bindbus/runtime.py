@@ -15,6 +15,7 @@ from .link import Link, Turn
 from .observing import Lane, Observers
 from .outbox import Outbox
 from .outcomes import Outcome
+from .owning import answered
 from .overlay import Effect
 from .pending import Operation
 from .pending_write import PendingWrite
@@ -203,6 +204,17 @@ class Runtime:
                     log.exception("the merge function of %s raised; the write ends as a conflict", name)
             with self.lock:
                 self.session.merged(number, name, texts[2], merged)
+                self._carry_out()
+            self.wake()
+
+        self.lane.post(answer)
+
+    def _on_approve(self, id: str, body: Body, *_: Any) -> None:
+        def answer() -> None:
+            model = self.models.get(id)
+            answered_now = answered(None if model is None else model.approve, id, body)
+            with self.lock:
+                self.session.answer_approval(body["session"], answered_now, self.now())
                 self._carry_out()
             self.wake()
 

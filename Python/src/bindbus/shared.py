@@ -1,10 +1,13 @@
 """A model without types: its fields by name."""
 from __future__ import annotations
 
+import asyncio
 from typing import Callable, List, Optional, cast
 
 from . import names
-from .outcomes import Outcome
+from .errors import WriteError
+from .outcomes import Outcome, RejectionError
+from .owning import Approve, Ownership, write_owner
 from .runtime import Runtime
 from .writing import Writing
 
@@ -20,6 +23,7 @@ class SharedModel(Writing):
         super().__init__(runtime, id)
         self._ephemeral: Optional[SharedModel] = None
         self.declare: Optional[Callable[[], None]] = None
+        self.approve: Optional[Approve] = None
 
     def __repr__(self) -> str:
         return f"<SharedModel {self.id}: {self.status}>"
@@ -31,6 +35,35 @@ class SharedModel(Writing):
             if self._ephemeral is None:
                 self._ephemeral = cast(SharedModel, self._runtime.model(names.EPHEMERAL + self.id))
             return self._ephemeral
+
+    def own(self, approve: Approve, timeout: Optional[float] = 5.0) -> Ownership:
+        """Makes this peer the model's owner: the hub asks it before it applies any other peer's write. A model has one
+        owner at most; `with room.own(…):` gives it up at the end.
+
+        `approve` gets an `ApprovalRequest`, on this peer's thread of observers, and returns None to accept the write,
+        or the reason to refuse it, which its writer receives; an exception refuses it too. After 2 s without an answer
+        the hub refuses the write. Waits for the hub for at most `timeout` seconds. Raises `WriteError` if this peer
+        owns the model already, `RejectionError` if another one does, `TimeoutError`.
+        """
+        with self._runtime.lock:
+            if self.approve is not None:
+                raise WriteError(f"this peer owns {self.id} already; release that ownership first")
+            claim = write_owner(self, self._runtime.session.name)
+            self.approve = approve
+        ownership = Ownership(self)
+        try:
+            claim.committed(timeout)
+        except TimeoutError:
+            ownership.release()  # the claim may yet be granted: this follows it
+            raise
+        except RejectionError:
+            self.approve = None
+            raise
+        return ownership
+
+    async def aown(self, approve: Approve, timeout: Optional[float] = 5.0) -> Ownership:
+        """`own` for asyncio: does not block the event loop. `approve` runs on the thread of observers all the same."""
+        return await asyncio.to_thread(self.own, approve, timeout)
 
     def leave(self) -> None:
         """Follows the model no longer, once all its writes have their outcomes."""

@@ -92,7 +92,7 @@ class Writing(Reading):
     def _write(self, operations: Sequence[Operation], fields: List[str], conditions: Sequence[Condition] = (),
                merges: Optional[Dict[str, MergeFunction]] = None, **options: Any) -> PendingWrite:
         if any(each.field == names.OWNER for each in operations):
-            raise WriteError("this package reads @owner only; let a program in Swift own the model")
+            raise WriteError("@owner is not written by itself; own the model with: model.own(approve)")
         with self._runtime.lock:
             for name in fields:
                 self._rejections.pop(name, None)
