@@ -23,10 +23,12 @@ from .rights import Rights
 from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus, PeerStatus
 from .stored_form import mapped
+from .undoing import Undoing, UndoResult, UndoStatus
 
 __all__ = [
     "ApprovalRequest", "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit",
     "HistoryError", "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome",
     "Ownership", "Peer", "PeerStatus", "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError",
-    "SharedModel", "WireError", "WriteError", "field", "mapped", "model", "ranged",
+    "SharedModel", "UndoResult", "UndoStatus", "Undoing", "WireError", "WriteError", "field", "mapped", "model",
+    "ranged",
 ]

@@ -130,17 +130,18 @@ class Declaration:
                         shared.id, ", ".join(self.limits))
         if shared.rights.describe and self._adds(described):
             verb = "describe" if session.can("describe") else "setIfAbsent"
-            shared._write([Operation(verb, names.DESCRIPTION, values.encode(mine))], [])
+            shared._write([Operation(verb, names.DESCRIPTION, values.encode(mine))], [], is_undoable=False)
         missing = [each for each in self.fields.values()
                    if each.policy != "list" and each.stored_name not in replica.fields
                    and shared.rights.may_write(each.stored_name)
                    and described.forms.get(each.stored_name, each.form).present.type == each.form.present.type]
         plain = [_weak(each) for each in missing if each.stored is None]
         if plain:
-            shared._write(plain, [])
+            shared._write(plain, [], is_undoable=False)
         for each in missing:  # decided only under a description that has the new type
             if each.stored is not None and each.reading(described) == "declared":
-                shared._write([_weak(each)], [], forms={each.stored_name: FormWritten(each.form, False)})
+                shared._write([_weak(each)], [], is_undoable=False,
+                              forms={each.stored_name: FormWritten(each.form, False)})
 
     def _adds(self, described: Described) -> bool:
         """Whether the hub's description lacks something of this one. What has another type it does not merge."""
@@ -181,7 +182,7 @@ class Declaration:
                     operations.append(Operation("set", each.stored_name, values.encode(kept)))
             if misfits and not keep_misfits:
                 raise MisfitsError(misfits)
-            return shared._write(operations, [], conditions=conditions)
+            return shared._write(operations, [], conditions=conditions, is_undoable=False)
 
 
 def _check_name(owner: str, name: str) -> None:

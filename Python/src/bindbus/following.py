@@ -11,6 +11,7 @@ from .outcomes import unknown
 from .pool import HubPool
 from .rights import rights_of
 from .sync import ModelSync
+from .undo import UndoBook
 
 JOIN_MS, MOST_JOINS = 3_000, 500
 FENCED, OTHER_PROTOCOL, NOT_YOURS, NOT_PERMITTED = 4, 5, 10, 14
@@ -200,6 +201,7 @@ class Following(Connection):
                 model.writes.end_all(unknown("the hub has another log than the one that the write was made for"))
                 self.models[id] = ModelSync(id, self.context, model.writes.last_number, model.stale_since)
                 self.models[id].is_left = model.is_left
+                self.models[id].writes.book = UndoBook(self.context.tag) if model.writes.book else None
 
     def _error(self, body: Body, now: int) -> None:
         self.received_at = now

@@ -20,7 +20,7 @@ class Holding:
     def __init__(self, model: "Writing", name: str, value: bytes, pause: float) -> None:
         self._model, self.name, self._value, self._pause = model, name, value, pause
         self.is_held, self.reason = True, ""
-        self._write = model._write([Operation("set", name, value)], [name])
+        self._write = model._write([Operation("set", name, value)], [name], is_undoable=False)
         self._thread = threading.Thread(target=self._run, name=f"bindbus-holds-{model.id}.{name}", daemon=True)
         self._thread.start()
 

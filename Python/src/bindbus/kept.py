@@ -78,7 +78,8 @@ def kept(write: Pending) -> Dict[str, Any]:
 
 def unkept(record: Mapping[str, Any], written_at: int, is_old: bool) -> Pending:
     """The write that an outbox has kept. What a function was to merge is compared instead: the function is gone."""
-    rules = {name: "compare" if rule == "merge" else rule for name, rule in record["rules"].items()}
+    rules = {name: "compare" if rule == "merge" else rule for name, rule in record["rules"].items()
+             if rule != "restore"}  # it has its final values
     seen = {name: Seen(_bytes(value), epoch, version, is_own, _bytes(ground))
             for name, (value, epoch, version, is_own, ground) in record["seen"].items()}
     forms = {name: FormWritten(FieldForm(Form.read(present) or Form(), Form.read(former)), is_mapped)

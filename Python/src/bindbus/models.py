@@ -18,6 +18,7 @@ from .shared import SharedModel
 from .statuses import FieldStatus, ModelStatus
 from .stored_form import StoredForm
 from .typed import NONE
+from .undoing import Undoing
 from .writing import Policy
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ class Model:
             return None
 
         return self.shared.own(approve, timeout)
+
+    @property
+    def undoing(self) -> Undoing:
+        """Undo and redo of this program's own writes to the model. See `SharedModel.undoing`."""
+        return self.shared.undoing
 
     def replace_description(self, keep_misfits: bool = False) -> PendingWrite:
         """Replaces the model's description by this class's declaration: it may narrow, and leaves out fields that the

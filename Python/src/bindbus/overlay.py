@@ -9,6 +9,7 @@ from .expiry import ExpiringFields
 from .names import DESCRIPTION, element
 from .pending import LIST_VERBS, Operation, Pending, Seen
 from .replica import Replica
+from .undo import UndoBook
 
 
 class Effect(NamedTuple):
@@ -48,6 +49,7 @@ class Overlay:
         self._cached_at = (0, 0)
         self._stamp = 0
         self.expiring = ExpiringFields()
+        self.book: Optional[UndoBook] = None  # none, unless the program asks for undo
         self._shown_description, self._description = LastDescribed(), LastDescribed()
 
     @property

@@ -74,7 +74,7 @@ class Pending:
     operations: List[Operation]
     written_at: int
     conditions: List[Condition] = field(default_factory=list)
-    rules: Dict[str, str] = field(default_factory=dict)  # by field: `compare`, `text` or `merge`
+    rules: Dict[str, str] = field(default_factory=dict)  # by field: `compare`, `text`, `merge` or `restore`
     offline: Dict[str, str] = field(default_factory=dict)  # by field: `wins` or `drops`; else it yields
     seen: Dict[str, Seen] = field(default_factory=dict)
     forms: Dict[str, FormWritten] = field(default_factory=dict)  # of fields whose type has changed
@@ -98,6 +98,11 @@ class Pending:
     is_asking: bool = False  # the program is merging it
     attempts: int = 0
     waits_for: Optional[Tuple[int, int]] = None  # an epoch and a version that the replica has to reach first
+
+    @property
+    def is_restoring(self) -> bool:
+        """Whether it takes a step back."""
+        return "restore" in self.rules.values()
 
     @property
     def is_plain_set(self) -> bool:
@@ -189,8 +194,8 @@ class Resolver:
         return result
 
     def _prepare_ruled(self, write: Pending, is_first: Dict[str, bool], now: int) -> Any:
-        conditions = list(write.conditions) if write.attempts == 0 else []
-        for name, rule in sorted(write.rules.items()):
+        conditions = list(write.conditions) if write.attempts == 0 or write.is_restoring else []
+        for name, rule in sorted((name, rule) for name, rule in write.rules.items() if rule != "restore"):
             seen, mine = write.seen.get(name), write.value(name)
             if not is_first[name]:
                 return "wait"  # it was written over a write of ours that is still pending

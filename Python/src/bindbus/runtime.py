@@ -109,6 +109,12 @@ class Runtime:
         self.wake()
         return write
 
+    def carry_out(self) -> None:
+        """Does what the session wants, and has the link take a turn."""
+        with self.lock:
+            self._carry_out()
+        self.wake()
+
     def _take_back(self, number: int) -> None:
         """Forgets a write that the outbox could not take."""
         keeps, self.session.context.keeps = self.session.context.keeps, False

@@ -1,7 +1,7 @@
 """A model's pending writes from their making to the frame that carries them: which are sent, when, and numbered how."""
 from __future__ import annotations
 
-from typing import List, Mapping, Optional
+from typing import Any, List, Mapping, Optional
 
 from .claims import Claims
 from .expiry import Expiry, limits_of
@@ -30,7 +30,7 @@ class Sending(Overlay):
 
     def superseded(self, write: Pending) -> List[Pending]:
         """The plain sets, never sent, all of whose fields the new one sets: they end as superseded."""
-        if not write.is_plain_set:
+        if not write.is_plain_set or write.is_restoring:
             return []
         fields = {each.field for each in write.operations}
         found = {self.over[name][-1] for name in fields if self.over.get(name)}
@@ -45,6 +45,8 @@ class Sending(Overlay):
             self.context.emit("journal", {"kind": "decided", "write": write.id, "outcome": outcome.kind})
         if self.is_ephemeral:
             self.claims.settle(write, outcome, self.replica)
+        if self.book is not None:
+            self.book.settle(write.id, outcome, self.replica)
         self.context.emit("settled", write.id, outcome)
 
     def end(self, write: Pending, outcome: Outcome) -> None:
@@ -68,8 +70,11 @@ class Sending(Overlay):
         return True
 
     def keeps(self, write: Pending) -> bool:
-        """Whether an outbox keeps a write: not one of an ephemeral model, or of a field that expires."""
-        return self.context.keeps and not self.is_ephemeral and (write.limit is None or write.is_restored)
+        """Whether an outbox keeps a write: not one of an ephemeral model, of a field that expires, or an undo before it
+        has its final values."""
+        if not self.context.keeps or self.is_ephemeral or write.is_restoring and not write.number:
+            return False
+        return write.limit is None or write.is_restored
 
     # Sending
 
@@ -84,6 +89,10 @@ class Sending(Overlay):
         """Brings a write that has no number up to what is committed now: `send`, `wait` or `ended`."""
         if write.forms and self._awaits_description(write):
             return "wait"
+        if write.is_restoring:
+            ended = self._finalize(write)
+            if ended:
+                return ended
         is_first = {name: self.over[name][0] == write.id for name in write.rules}
         former = write.operations
         result = self.resolver.prepare(write, is_first, now)
@@ -97,6 +106,42 @@ class Sending(Overlay):
         seen = write.seen[result]
         self.context.emit("merge", write.id, result, (seen.base, write.value(result), self.replica.value(result)))
         return "wait"
+
+    # Undo
+
+    def _finalize(self, write: Pending) -> str:
+        """Gives an undo its final values, once no earlier write of its fields is pending. Returns `wait`, `ended`, or
+        nothing: it goes on."""
+        if any(self.over[name][0] != write.id for name in write.rules):
+            return "wait"
+        problem = self.book.finalize(write, self.replica) if self.book is not None else "undo has ended"
+        self.touch()
+        if problem or not write.operations:
+            self.end(write, Outcome("conflict", text=problem) if problem else Outcome("unchanged"))
+            return "ended"
+        return ""
+
+    def begin_restoring(self, redoes: bool) -> Any:
+        """Takes the last step off undo, or redo. Returns the step with the operations that take it back and their
+        rules; the step alone, if it was not sent yet and is withdrawn; or why it is not possible."""
+        book = self.book
+        step = book.top(redoes) if book is not None else None
+        if book is None or step is None:
+            return ""
+        writes = [self.pending.get(id) for id in step.writes]
+        if writes and all(each.at is None and each.kind != "text" for each in step.fields.values()) and all(
+                each is not None and not each.number and not each.was_sent and not each.is_second_try
+                and not each.is_restored for each in writes):
+            book.withdraw(step, redoes, self.replica, {name: self.shown(name) for name in step.fields})
+            for write in [each for each in writes if each is not None]:
+                self.end(write, Outcome("superseded", text="it was undone before it was sent"))
+            return step, [], {}
+        problem = book.obstacle(step, self.replica, lambda name: bool(self.over.get(name)))
+        operations, rules = ([], {}) if problem else book.restoration(step, self.shown)
+        book.remove(step)
+        if problem or not operations:
+            return problem or "what that write left is not there"
+        return step, operations, rules
 
     # Fields that expire
 
@@ -183,6 +228,8 @@ class Sending(Overlay):
         self.last_number += 1
         write.number, write.epoch = self.last_number, epoch
         self.by_number[write.number] = write.id
+        if self.book is not None and write.id in self.book.notes:
+            self.book.notes[write.id].number = write.number
         if write.number <= self.last_decided:
             write.is_hidden = True
             self.touch()

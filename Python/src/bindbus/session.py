@@ -37,10 +37,11 @@ class Session(Following):
     def write(self, id: str, operations: Sequence[Operation], now: int, conditions: Sequence[Condition] = (),
               rules: Optional[Dict[str, str]] = None, offline: Optional[Dict[str, str]] = None, hops: int = 0,
               default: Optional[Dict[str, bytes]] = None, saw: Optional[Dict[str, bytes]] = None,
-              forms: Optional[Dict[str, FormWritten]] = None) -> int:
+              forms: Optional[Dict[str, FormWritten]] = None, undoes: Any = None, is_undoable: bool = True) -> int:
         """Lays a proposal over a joined model; it is sent when it can be. `default` has what fields show that have no
         value, `saw` what the writer saw, where that is not what shows now, `forms` for which forms values were made of
-        fields whose type has changed. Raises `WriteError`; then nothing shows."""
+        fields whose type has changed, `undoes` the step that the write takes back. Raises `WriteError`; then nothing
+        shows."""
         if self.phase == "stopped":
             raise WriteError(f"this peer has stopped ({self.stop_reason}); start a new one")
         model = self.models[id]
@@ -56,7 +57,11 @@ class Session(Following):
         for name in write.rules:
             write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name),
                                             (saw or {}).get(name))
+        shown = {each.field: model.writes.shown(each.field) for each in operations} if model.writes.book else {}
         model.writes.add(write)
+        if model.writes.book is not None and is_undoable:
+            shown = {each.field: shown.get(each.field) for each in write.overlay}
+            model.writes.book.record(write, shown, now, undoes)
         if model.writes.keeps(write):
             self.context.emit("journal", {"kind": "written", **kept(write)})
         return write.id

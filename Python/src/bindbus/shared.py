@@ -9,6 +9,7 @@ from .errors import WriteError
 from .outcomes import Outcome, RejectionError
 from .owning import Approve, Ownership, write_owner
 from .runtime import Runtime
+from .undoing import Undoing
 from .writing import Writing
 
 
@@ -35,6 +36,12 @@ class SharedModel(Writing):
             if self._ephemeral is None:
                 self._ephemeral = cast(SharedModel, self._runtime.model(names.EPHEMERAL + self.id))
             return self._ephemeral
+
+    @property
+    def undoing(self) -> Undoing:
+        """Undo and redo of this program's own writes to the model. The first access begins to record: what was written
+        before cannot be undone. Raises `WriteError` for an ephemeral model."""
+        return Undoing(self)
 
     def own(self, approve: Approve, timeout: Optional[float] = 5.0) -> Ownership:
         """Makes this peer the model's owner: the hub asks it before it applies any other peer's write. A model has one

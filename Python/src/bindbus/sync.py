@@ -8,6 +8,8 @@ from .outcomes import Outcome, unknown
 from .overlay import Context
 from .replica import Field, Replica
 from .rights import Rights
+from .undo import UndoBook
+from .undo_steps import Point
 from .writes import WriteQueue
 
 _BUFFERED_BYTES = 1 << 20
@@ -143,6 +145,10 @@ class ModelSync:
         """The committed values have this version, and hold what was decided of our numbers up to the mark."""
         is_other_epoch = epoch != self.replica.epoch
         self.replica.version, self.replica.epoch = version, epoch
+        if self.writes.book is not None:
+            if is_other_epoch:
+                self.writes.book.rebase(self.replica)
+            self.writes.book.fold(self.replica)
         self.starts_over = False
         self.writes.hide(mark)
         # What was acknowledged in an earlier epoch is in this state, or was lost with that epoch.
@@ -184,14 +190,20 @@ class ModelSync:
             replica.forget_ids()
             return self.lapse(now)
         for at, commit in enumerate(body["commits"], body["previous"] + 1):
-            origin = body["origins"][commit["origin"]]
+            origin, book = body["origins"][commit["origin"]], self.writes.book
+            own = book.write_of(commit["number"]) if book and origin["tag"] == self.context.tag else 0
             self.writes.note(commit["number"], origin["tag"], body["epoch"], at)
             if at <= replica.version:
                 continue
             for change in commit["changes"]:
-                replica.commit(replica.ids[change["field"]], Field(
+                name = replica.ids[change["field"]]
+                if book and own:
+                    book.commit(own, name, replica.fields.get(name), change["value"], Point(replica.epoch, at))
+                replica.commit(name, Field(
                     change["value"], at, origin["tag"], origin["name"], commit["number"], body["time"]))
             replica.version = at
+            if book and own:
+                book.finish(own)
             if origin["tag"] != self.context.tag:
                 self.hops = max(self.hops, commit["hops"] + 1)
         self.writes.reached(replica.version)
@@ -252,4 +264,6 @@ class ModelSync:
             self.writes.end(write, unknown(why) if write.number else refused)
         self.replica.keep_only(())
         self.replica.version = self.replica.epoch = 0
+        if self.writes.book is not None:
+            self.writes.book = UndoBook(self.context.tag)
         self.context.emit("changed", self.model)

@@ -155,7 +155,8 @@ class Writing(Reading):
                 conditions = [Condition(name, replica.epoch, replica.version_of(name))]
             if shown is None and default is None:
                 raise WriteError(f"{self.id}.{name} has no value to renew; set one first")
-            return self._write([Operation("set", name, shown if shown is not None else default)], [name], conditions)
+            return self._write([Operation("set", name, shown if shown is not None else default)], [name], conditions,
+                               is_undoable=False)
 
     def hold(self, name: str, value: Any) -> Holding:
         """Sets a field that expires, and renews it at each quarter of its limit, until this program ends, or what this
