@@ -50,7 +50,7 @@ struct BindPeer: AsyncParsableCommand {
         name: "Values",
         subcommands: [
           Get.self, Set.self, Reset.self, Remove.self, Watch.self, Form.self, Wait.self, Hold.self, Pipe.self,
-          Exec.self,
+          Mirror.self, Exec.self,
         ]),
       CommandGroup(name: "Models", subcommands: [List.self, Describe.self, Export.self, Import.self]),
       CommandGroup(
@@ -70,7 +70,7 @@ struct BindPeer: AsyncParsableCommand {
       "del": "bindpeer rm", "delete": "bindpeer rm", "remove": "bindpeer rm", "unset": "bindpeer rm",
       "read": "bindpeer get", "cat": "bindpeer get", "show": "bindpeer get",
       "sub": "bindpeer watch", "subscribe": "bindpeer watch", "monitor": "bindpeer watch", "tail": "bindpeer watch",
-      "edit": "bindpeer form", "check": "bindpeer doctor",
+      "edit": "bindpeer form", "sync": "bindpeer mirror", "check": "bindpeer doctor",
       "list": "bindpeer ls", "keys": "bindpeer ls", "peers": "bindpeer ls --peers", "version": "bindpeer --version",
       "log": "bindpeer history", "undo": "bindpeer revert", "annotate": "bindpeer blame",
       "stat": "bindhub status", "status": "bindhub status", "info": "bindhub status", "serve": "bindhub serve",

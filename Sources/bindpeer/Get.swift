@@ -103,10 +103,13 @@ struct Get: AsyncParsableCommand {
       return line.print()
     }
     let list = record.flatMap(ListElements.parts).map { String($0.list) }
+    // On a screen the values stand below each other; in a pipe nothing but the names and values is printed.
+    let width = Terminal.isScreen ? fields.map(\.field.columns).max() ?? 0 : 0
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, record ?? field)) : ""
       let words = model.readable(value, of: list ?? field, revealing: reveal)
-      Terminal.print("\(model.modelID).\(field) = \(words)\(tail)")
+      let blanks = String(repeating: " ", count: max(0, width - field.columns))
+      Terminal.print("\(model.modelID).\(field)\(blanks) = \(words)\(tail)")
     }
   }
 

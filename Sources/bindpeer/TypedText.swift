@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 
 /// Interprets what a person typed as a value.
 enum TypedText {
@@ -35,6 +36,16 @@ enum TypedText {
 
   /// What people type for a boolean, and what spreadsheets make of one.
   private static let truths = ["true": true, "on": true, "yes": true, "false": false, "off": false, "no": false]
+}
+
+extension FieldDescription {
+  /// Why a whole value does not fit, to be put after the field's name; of a list its elements count. Nil: it fits.
+  func misfit(of value: FieldValue?) -> String? {
+    guard let json = try? value?.json else { return nil }
+    guard policy == FieldRule.listPolicy else { return problem(with: json) }
+    guard case .array(let elements) = json else { return "\(excerpt(json.description, limit: 80)) is no list" }
+    return elements.lazy.compactMap { problem(with: $0) }.first
+  }
 }
 
 extension JSON {

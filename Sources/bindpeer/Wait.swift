@@ -12,6 +12,7 @@ struct Wait: AsyncParsableCommand {
         MODEL.FIELD=VALUE     MODEL.FIELD!=VALUE
         'MODEL.FIELD<N'       'MODEL.FIELD>N'
         'MODEL.FIELD<=N'      'MODEL.FIELD>=N'
+        MODEL.FIELD~REGEX     its text, or its JSON, contains a match
         MODEL.FIELD           has a value
 
       If the model's description does not allow the value, wait fails at once with exit code 65. --timeout limits \
@@ -79,6 +80,7 @@ struct WaitCondition {
     case equal = "="
     case less = "<"
     case more = ">"
+    case match = "~"
 
     func holds(_ left: Double, _ right: Double) -> Bool {
       switch self {
@@ -88,6 +90,7 @@ struct WaitCondition {
       case .equal: left == right
       case .less: left < right
       case .more: left > right
+      case .match: false
       }
     }
   }
@@ -98,18 +101,21 @@ struct WaitCondition {
 
   init(_ text: String) throws(Failure) {
     // An address contains none of these characters outside of brackets: the first of them begins the comparison.
-    guard let start = text[Address.leastEnd(in: text)...].firstIndex(where: { "!<>=".contains($0) }) else {
+    guard let start = text[Address.leastEnd(in: text)...].firstIndex(where: { "!<>=~".contains($0) }) else {
       (comparison, value) = (nil, .null)
       address = try WaitCondition.address(text[...], in: text)
       return
     }
     let rest = text[start...]
     guard let comparison = Comparison.allCases.first(where: { rest.hasPrefix($0.rawValue) }) else {
-      throw Failure(.usage, "'\(excerpt(text))' has no valid comparison: use = != < > <= or >=")
+      throw Failure(.usage, "'\(excerpt(text))' has no valid comparison: use = != < > <= >= or ~")
     }
     let right = String(rest.dropFirst(comparison.rawValue.count))
     self.comparison = comparison
-    value = (try? JSON(parsing: right)) ?? .string(right)
+    value = comparison == .match ? .string(right) : (try? JSON(parsing: right)) ?? .string(right)
+    if comparison == .match, (try? Regex(right)) == nil {
+      throw Failure(.usage, "'\(excerpt(text))': what is behind ~ is no regular expression")
+    }
     address = try WaitCondition.address(text[..<start], in: text)
     if isOfNumbers, value.double == nil {
       throw Failure(
@@ -126,8 +132,13 @@ struct WaitCondition {
   private var isOfNumbers: Bool {
     switch comparison {
     case .less, .more, .atMost, .atLeast: true
-    case .equal, .different, nil: false
+    case .equal, .different, .match, nil: false
     }
+  }
+
+  private func matches(_ json: JSON) -> Bool {
+    guard let pattern = value.string, let regex = try? Regex(pattern) else { return false }
+    return (json.string ?? json.description).contains(regex)
   }
 
   func holds(in model: SharedModel) -> Bool {
@@ -138,13 +149,14 @@ struct WaitCondition {
   func holds(for json: JSON?) -> Bool {
     guard let json else { return false }
     guard let comparison else { return true }
+    if comparison == .match { return matches(json) }
     if let left = json.double, let right = value.double, isOfNumbers || json != value {
       return comparison.holds(left, right)
     }
     switch comparison {
     case .equal: return json == value
     case .different: return json != value
-    case .less, .more, .atMost, .atLeast: return false
+    case .less, .more, .atMost, .atLeast, .match: return false
     }
   }
 
@@ -154,7 +166,7 @@ struct WaitCondition {
       let comparison
     else { return }
     switch comparison {
-    case .different: return
+    case .different, .match: return
     case .equal:
       guard let allowed = declared.allowed(insteadOf: value) else { return }
       throw never("=", allowed)

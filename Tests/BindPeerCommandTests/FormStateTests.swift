@@ -9,7 +9,8 @@ final class FormStateTests {
   private static let description = #"""
     {"fields":{"on":{"type":"boolean"},"level":{"type":"number","min":0,"max":1},"mode":{"type":"string",
     "choices":["warm","cold"]},"name":{"type":"string","maxLength":5},"count":{"type":"integer","step":5},
-    "pin":{"type":"string","secret":true},"tags":{"type":"array"},"serial":{"type":"string","readOnly":true}}}
+    "pin":{"type":"string","secret":true},"tags":{"type":"array"},
+    "cues":{"type":"object","policy":"list"},"serial":{"type":"string","readOnly":true}}}
     """#
   private var state = FormState()
   private var values: [String: FieldValue] = [:]
@@ -58,6 +59,8 @@ final class FormStateTests {
     #expect(press(.backspace, .enter, at: "name") == [#"name="Rai""#])
     #expect(press(.enter, .control("u"), .enter, at: "name") == [#"name="""#])
     #expect(press(.text("[1, 2]"), .enter, at: "tags") == ["tags=[1, 2]"])
+    #expect(press(.text(#"[{"id":1}]"#), .enter, at: "cues") == [#"cues=[{"id":1}]"#])
+    #expect(press(.text("[1]"), .enter, .escape, at: "cues") == [])
     #expect(press(.control("z"), .control("y"), .control("c"), at: "on") == ["undo", "redo", "end"])
   }
 
@@ -91,7 +94,7 @@ final class FormStateTests {
     #expect(press(.control("u"), .text("Sun"), .enter, at: "name") == [#"name="Sun""#])
     #expect(state.refusals.isEmpty)
     #expect(press(.text("["), .enter, at: "tags") == [] && state.refusals["tags"] != nil)
-    #expect(press(.escape, .down, at: "tags") == ["at serial"] && state.refusals.isEmpty)
+    #expect(press(.escape, .down, at: "tags") == ["at cues"] && state.refusals.isEmpty)
     #expect(press(.text("7"), .enter, .escape, at: "level") == [])
   }
 

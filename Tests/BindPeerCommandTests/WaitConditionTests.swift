@@ -12,6 +12,8 @@ struct WaitConditionTests {
       ("m.f<1", "1", false), ("m.f<=1", "1", true), ("m.f>1", "1", false), ("m.f>=1", "1", true),
       ("m.f>-1e3", "0", true), ("m.f>1", "\"2\"", false), ("m.f", "null", true), ("m.f=on", "\"on\"", true),
       ("m.f!=on", "\"off\"", true), ("m.f=true", "true", true),
+      ("m.f~^R.*n$", "\"Rain\"", true), ("m.f~ai", "\"Rain\"", true), ("m.f~^ai", "\"Rain\"", false),
+      ("m.f~1", "[0,1]", true), ("m.f~1=2", "\"1=2\"", true), ("m.f=a~b", "\"a~b\"", true), ("m.f~", "0", true),
     ])
   func comparison(_ text: String, _ value: String, _ expected: Bool) throws {
     #expect(try WaitCondition(text).holds(for: JSON(parsing: value)) == expected)
@@ -20,7 +22,9 @@ struct WaitConditionTests {
   @Test("no condition holds for a field without a value", arguments: ["m.f", "m.f=1", "m.f!=1", "m.f<1"])
   func absent(_ text: String) throws { #expect(try !WaitCondition(text).holds(for: nil)) }
 
-  @Test("a malformed condition is a usage error", arguments: ["m", "m=1", "m.f>word", "m.f>", "m.f!", "m.f !=1"])
+  @Test(
+    "a malformed condition is a usage error",
+    arguments: ["m", "m=1", "m.f>word", "m.f>", "m.f!", "m.f !=1", "m.f~(", "m~x"])
   func usage(_ text: String) {
     #expect { try WaitCondition(text) } throws: { ($0 as? Failure)?.code == .usage }
   }

@@ -140,7 +140,10 @@ struct TransferTests {
   @Test("cells of a spreadsheet become the declared types; an empty cell changes nothing, and deletes with --replace")
   func spreadsheet() throws {
     let described = bench.folder.appendingPathComponent("described.json").path
-    let fields = #""on":{"type":"boolean"},"code":{"type":"string"},"level":{"type":"number","max":1}"#
+    let fields = #"""
+      "on":{"type":"boolean"},"code":{"type":"string"},"level":{"type":"number","max":1},
+      "cues":{"type":"object","policy":"list"}
+      """#
     try Data("{\"fields\":{\(fields)}}".utf8).write(to: URL(fileURLWithPath: described))
     #expect(try bench.run("describe", "lamp", "--apply", described).code == 0)
     #expect(try bench.run("set", "lamp.level=1", "lamp.old=1").code == 0)
@@ -149,6 +152,10 @@ struct TransferTests {
     #expect(try bench.run("get", "lamp").output == "lamp.code = \"007\"\nlamp.level = 1\nlamp.old = 1\nlamp.on = true")
     #expect(try bench.run("import", file, "--replace").code == 0)
     #expect(try bench.run("get", "lamp").output == "lamp.code = \"007\"\nlamp.on = true")
+    try write(["model,cues", #"show,"[{""id"":1}]""#, #"lamp,"[{""id"":1}]""#])
+    #expect(try bench.run("import", file).code == 0)
+    #expect(try bench.run("get", "lamp.cues[id=1]", "--raw").output == #"{"id":1}"#)
+    #expect(try bench.run("rm", "lamp.cues[id=1]").code == 0)
     try write(["model,level", "lamp,0.5", "fan,[", "lamp,7", "pump,1"])
     let misfit = try bench.run("import", file, "--keep-going")
     #expect(misfit.code == 65, "\(misfit.output)")

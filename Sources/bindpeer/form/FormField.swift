@@ -67,6 +67,7 @@ struct FormField: Equatable {
 
   private static func control(of description: FieldDescription) -> Control {
     if description.isReadOnly { return .none }
+    if description.policy == FieldRule.listPolicy { return .json }
     if !description.choices.isEmpty { return .choice(description.choices) }
     switch description.type {
     case .boolean: return .toggle
@@ -93,10 +94,11 @@ struct FormField: Equatable {
   /// - Throws: why it is none, or does not fit.
   func value(typed text: String) throws(Misfit) -> FieldValue {
     let value: FieldValue
-    do throws(TypedText.Fault) { value = try TypedText.value(of: text, as: description.type) } catch {
+    let type = description.policy == FieldRule.listPolicy ? .any : description.type
+    do throws(TypedText.Fault) { value = try TypedText.value(of: text, as: type) } catch {
       throw Misfit(words: error.words)
     }
-    if let json = try? value.json, let problem = description.problem(with: json) { throw Misfit(words: problem) }
+    if let problem = description.misfit(of: value) { throw Misfit(words: problem) }
     return value
   }
 

@@ -121,7 +121,7 @@ struct ImportedModel {
       do throws(TypedText.Fault) { value = try TableCell.value(of: text, as: declared?.type) } catch {
         throw Fault(words: "has no value for \(field) in the cell \(excerpt(text, limit: 80)): \(error.words)")
       }
-      if let json = try? value?.json, let problem = declared?.problem(with: json) {
+      if let problem = declared?.misfit(of: value) {
         throw Fault(words: "does not fit \(field): \(problem)")
       }
       return value
