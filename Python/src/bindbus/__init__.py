@@ -10,8 +10,8 @@
         lamp = peer.share(Lamp, "lamp")
         lamp.level = 0.8
 """
-from .errors import (BarrierError, BindbusError, FieldError, HistoryError, KeysError, MisfitsError, OutboxError,
-                     ShareError, WireError, WriteError)
+from .errors import (BarrierError, BindbusError, FieldError, HistoryError, KeepError, KeysError, MisfitsError,
+                     OutboxError, ShareError, WireError, WriteError)
 from .models import Model, field, model, ranged
 from .observing import Observer
 from .outcomes import Outcome, RejectionError
@@ -27,8 +27,8 @@ from .undoing import Undoing, UndoResult, UndoStatus
 
 __all__ = [
     "ApprovalRequest", "BarrierEnd", "BarrierError", "BindbusError", "FieldError", "FieldStatus", "HistoryCommit",
-    "HistoryError", "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError", "Outcome",
-    "Ownership", "Peer", "PeerStatus", "PendingWrite", "PresentPeer", "RejectionError", "Rights", "ShareError",
-    "SharedModel", "UndoResult", "UndoStatus", "Undoing", "WireError", "WriteError", "field", "mapped", "model",
-    "ranged",
+    "HistoryError", "KeepError", "KeysError", "MisfitsError", "Model", "ModelStatus", "Observer", "OutboxError",
+    "Outcome", "Ownership", "Peer", "PeerStatus", "PendingWrite", "PresentPeer", "RejectionError", "Rights",
+    "ShareError", "SharedModel", "UndoResult", "UndoStatus", "Undoing", "WireError", "WriteError", "field",
+    "mapped", "model", "ranged",
 ]

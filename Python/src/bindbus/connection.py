@@ -124,6 +124,12 @@ class Connection:
         if drafts:
             self.context.emit("notice", f"the hub speaks {drafts[0]} of the protocol, this peer {DRAFT}; update one")
 
+    def _learn_hubs(self, body: Body, now: int) -> None:
+        """The hub says where the others of its log are: after a welcome, or as it refuses this peer."""
+        self.received_at = now
+        self.hubs.learn(body["hubs"], self.phase == "live")
+        self.context.emit("remember", body["hubs"])
+
     def _beat(self, number: int, now: int) -> bool:
         """A heartbeat. Asks for the heads after the first, each eighth and a missed one (5.2-12)."""
         if number <= self.heartbeat:

@@ -47,3 +47,7 @@ class MisfitsError(BindbusError):
 
 class KeysError(BindbusError):
     """The keys for a hub cannot be used, or no hub of that name was joined."""
+
+
+class KeepError(BindbusError):
+    """The folder that keeps the values of models cannot be used."""

@@ -1,12 +1,13 @@
 """A session's models: joins, and frames from the hub, each of which goes to the part that it concerns."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import messages
 from .connection import Connection
 from .errors import ShareError, WireError
 from .grammar import Body
+from .kept_models import decide_witness, restore_replica
 from .outcomes import unknown
 from .pool import HubPool
 from .rights import rights_of
@@ -30,6 +31,8 @@ class Following(Connection):
         self.last_request = 0
         self.stop_reason = ""
         self.counters: Dict[str, int] = {}
+        # What an earlier process has kept of a model, and since when that may be stale.
+        self.load: Callable[[str], Optional[Tuple[Body, int]]] = lambda id: None
 
     # Models
 
@@ -39,6 +42,9 @@ class Following(Connection):
             raise ShareError(f"this peer has stopped ({self.stop_reason}); start a new one")
         if id not in self.models:
             self.models[id] = ModelSync(id, self.context, self.last_numbers.get(id, 0), now)
+            kept = self.load(id)
+            if kept is not None:
+                restore_replica(self.models[id], *kept)
         self.models[id].is_left = False
         return self.models[id]
 
@@ -166,6 +172,7 @@ class Following(Connection):
         self._move("live")
         self.context.emit("listen", self.session, body["ways"])
         for model in self.models.values():
+            decide_witness(model, self.log, self.epoch, self.can("recovering"))
             model.welcomed(start, bool(body["flags"] & 1))
         self._claim(None, now)
         self._join(list(self.models.values()), now)
@@ -180,12 +187,6 @@ class Following(Connection):
                 self.context.emit("notice", self.hubs.misfit)
             self.reopen(self.hubs.misfit, now)
         return goes_over
-
-    def _learn_hubs(self, body: Body, now: int) -> None:
-        """The hub says where the others of its log are: after a welcome, or as it refuses this peer."""
-        self.received_at = now
-        self.hubs.learn(body["hubs"], self.phase == "live")
-        self.context.emit("remember", body["hubs"])
 
     def _not_known(self, body: Body, now: int) -> None:
         """The hub does not know this identity, which was welcomed before in this log."""
@@ -268,7 +269,8 @@ class Following(Connection):
             model.asked = [*model.asked[-63:], body["version"]]
 
     def _on_askOffer(self, model: Optional[ModelSync], body: Body, now: int, size: int) -> None:
-        if model is not None and model.replica.version and not model.is_ephemeral:
+        if model is not None and model.replica.version and not model.is_ephemeral and not (
+                model.is_from_file and model.starts_over):
             chunk = self.limits.get(10, 262_144)
             for offer in model.replica.offers(body["request"], body["topic"], chunk, self.can("rescue")):
                 self.send("offer", offer, now)

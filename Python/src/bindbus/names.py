@@ -45,6 +45,14 @@ def check_prefix(prefix: str) -> None:
         raise WireError(f"{prefix!r} is no prefix: it ends in / or is empty for all models")
 
 
+def check_kept(text: str) -> None:
+    """Raises `WireError` unless the text is a model's id, or a prefix."""
+    if text.endswith("/") or not text:
+        check_prefix(text)
+    else:
+        check_stored_model(text)
+
+
 def check_pattern(pattern: str) -> None:
     """Raises `WireError` unless the text is a pattern of field names."""
     if not _PATTERN.match(pattern):

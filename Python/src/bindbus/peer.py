@@ -5,9 +5,10 @@ import asyncio
 import atexit
 import os
 import sys
-from typing import Any, AsyncIterator, Callable, List, Optional, Set, Type, TypeVar
+from typing import Any, AsyncIterator, Callable, List, Optional, Sequence, Set, Type, TypeVar
 
 from . import names
+from .kept_models import KeptModels
 from .models import declaration_of, shared_instance
 from .observing import Observer
 from .outbox import Outbox
@@ -29,21 +30,30 @@ class Peer:
     `ipc://PATH` or `tcp://HOST:PORT`, or several hubs of one log, separated by commas, of which one is tried at random;
     or the name of a hub that this user has joined with `bindpeer join`, which is reached encrypted; by default what the
     environment variable `BINDPEER_HUB` says, else this user's hub. When its hub is lost or closes, the peer goes on at
-    another one at once; hubs also tell where the others are. `outbox` is the path of a file that keeps writes without
-    an outcome, so that they survive the program; by default they end with it. Raises `BindbusError` for what is no
-    address, `KeysError` for a hub that was not joined or whose keys cannot be used, and `OutboxError` for a file that
-    cannot be used.
+    another one at once; hubs also tell where the others are.
+
+    `outbox` is the path of a file that keeps writes without an outcome, so that they survive the program; by default
+    they end with it. `keep` is a folder that keeps the values of models, of those with the ids or below the prefixes
+    `keep_only` (`shop/`; by default all): the next peer with the folder shows them at once, as stale, until a hub
+    answers. Raises `BindbusError` for what is no address, `KeysError` for a hub that was not joined or whose keys
+    cannot be used, `OutboxError` and `KeepError` for a file or folder that cannot be used.
     """
 
-    def __init__(self, name: Optional[str] = None, hub: Optional[str] = None, outbox: Optional[str] = None) -> None:
+    def __init__(self, name: Optional[str] = None, hub: Optional[str] = None, outbox: Optional[str] = None,
+                 keep: Optional[str] = None, keep_only: Sequence[str] = ("",)) -> None:
         route = HubRoute.to(hub or names.default_hub())
         self.name = names.fitting_peer(name or os.path.basename(sys.argv[0] or "python"))
-        file = Outbox(outbox) if outbox else None
+        for prefix in keep_only:
+            names.check_kept(prefix)
+        kept = KeptModels(keep, keep_only) if keep else None
+        file: Optional[Outbox] = None
         try:
-            self._runtime = Runtime(route, self.name, file, SharedModel)
+            file = Outbox(outbox) if outbox else None
+            self._runtime = Runtime(route, self.name, file, SharedModel, kept)
         except BaseException:
-            if file is not None:
-                file.close()
+            for each in (file, kept):
+                if each is not None:
+                    each.close()
             raise
         self.is_closed = False
         _open_peers.add(self)
@@ -68,8 +78,9 @@ class Peer:
         assigning one writes it.
 
         Waits until it shows the hub's values, for at most `timeout` seconds; without a hub it shows the declared
-        defaults and catches up later. The declaration is offered to the hub, where it yields to what exists. Raises
-        `ShareError` if this peer has stopped, `WireError` for what is no model id.
+        defaults and catches up later. One that was kept on disk is returned at once. The declaration is offered to the
+        hub, where it yields to what exists. Raises `ShareError` if this peer has stopped, `WireError` for what is no
+        model id.
         """
         declaration = declaration_of(type)
         model = self.model(id)
@@ -78,7 +89,8 @@ class Peer:
             model._sync.writes.declare_limits(declaration.limits)
             model.declare = lambda: declaration.propose(model)
             model.changed()
-        model.wait_current(timeout)
+        if not model._sync.is_from_file:
+            model.wait_current(timeout)
         return instance
 
     async def ashare(self, type: Type[Shared], id: str, timeout: float = 1.0) -> Shared:

@@ -6,11 +6,12 @@ import os
 import secrets
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import values
 from .errors import OutboxError, ShareError, WriteError
 from .grammar import Body
+from .kept_models import Keeper, KeptModels, content_of
 from .link import Link, Turn
 from .observing import Lane, Observers
 from .outbox import Outbox
@@ -29,7 +30,8 @@ log = logging.getLogger("bindbus")
 class Runtime:
     """What all models of a peer share. The lock is held while the session works, never while a program's code runs."""
 
-    def __init__(self, route: HubRoute, name: str, outbox: Optional[Outbox], make: Callable[[Any, str], Any]) -> None:
+    def __init__(self, route: HubRoute, name: str, outbox: Optional[Outbox], make: Callable[[Any, str], Any],
+                 kept: Optional[KeptModels] = None) -> None:
         self.outbox, self._make = outbox, make
         self.lock = threading.Condition(threading.RLock())
         self._wall_of_zero = time.time() - time.monotonic()
@@ -43,6 +45,10 @@ class Runtime:
         self._for_link: List[Effect] = []
         secret = outbox.begin(name) if outbox else os.urandom(16)
         self.session = Session(secret, name, secrets.randbits(63), self.now(), outbox is not None, route.pool)
+        self.keeper = Keeper(kept, name, self._kept) if kept else None
+        if self.keeper is not None:
+            self.session.load = self._load
+            self.keeper.start()
         self.restored = self._restore(outbox) if outbox else []
         self.link = Link(route, name, self._turn, self.now)
         self.link.start()
@@ -54,6 +60,22 @@ class Runtime:
                 fields = [each.field for each in write.operations]
                 self.writes[write.id] = PendingWrite(write.model, fields, self._withdrawal(write.id), self.lane.post)
         return list(self.writes.values())
+
+    def _load(self, id: str) -> Optional[Tuple[Body, int]]:
+        content = self.keeper.kept.load(id) if self.keeper else None
+        if content is None:
+            return None
+        age = int(time.time() * 1_000) - content["time"]  # if the clock went back, the values are new
+        return content, self.now() - max(age, 0)
+
+    def _kept(self, id: str) -> Optional[Body]:
+        """What is to be kept of a model now."""
+        with self.lock:
+            sync, session = self.session.models.get(id), self.session
+            if sync is None or sync.is_from_file or sync.starts_over:
+                return self.keeper.kept.load(id) if self.keeper else None  # as it is
+            age = 0 if sync.progress == "current" else self.now() - sync.stale_since
+            return content_of(sync, session.log, session.context.tag, age)
 
     def now(self) -> int:
         """Milliseconds of a clock that never goes back."""
@@ -188,6 +210,8 @@ class Runtime:
     def _on_changed(self, id: str, *_: Any) -> None:
         if id in self.models:
             self.models[id].changed()
+        if self.keeper is not None:
+            self.keeper.changed(id)
         self.lock.notify_all()
 
     def _on_settled(self, number: int, outcome: Outcome, *_: Any) -> None:
@@ -246,6 +270,8 @@ class Runtime:
     def close(self, flush: float) -> List[str]:
         """Waits for outcomes, says goodbye, and ends the threads. Returns the fields of writes without an outcome."""
         self.wait(lambda: not self.session.unconfirmed, flush)
+        if self.keeper is not None:
+            self.keeper.end(list(self.session.models))
         with self.lock:
             left = [f"{write.model}.{name}" for write in self.writes.values() for name in write.fields]
             self.session.close(self.now())

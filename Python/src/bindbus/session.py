@@ -114,7 +114,9 @@ class Session(Following):
         self.is_restored = bool(outbox.writes)
         for write in outbox.unfinished(now, wall):
             write.is_earlier = bool(write.number)
-            self.join(write.model, now).writes.add(write)
+            writes = self.join(write.model, now).writes
+            writes.add(write)
+            write.is_hidden = 0 < write.number <= writes.last_decided  # a replica that was kept holds it
 
     @property
     def unconfirmed(self) -> int:

@@ -29,6 +29,8 @@ class ModelSync:
         self.refusal = ""
         self.rights = Rights()  # everything, until the hub says otherwise
         self.arriving_rights: Optional[Rights] = None  # for the join that is under way
+        self.is_from_file = False  # the replica was kept by an earlier process, and was not current since
+        self.kept_log = 0
         self.is_left = False
         self.was_current = False
         self.current_since = 0  # the count of heartbeats
@@ -153,10 +155,11 @@ class ModelSync:
         self.writes.hide(mark)
         # What was acknowledged in an earlier epoch is in this state, or was lost with that epoch.
         self.writes.reached(None if is_other_epoch else version)
-        self._described()
+        self.described()
 
     def _become_current(self, heartbeat: int, now: int) -> None:
         self.progress, self.was_current, self.current_since = "current", True, heartbeat
+        self.is_from_file = False
         self.context.emit("changed", self.model)
         if self.may_be_anew:
             self.may_be_anew = False
@@ -207,10 +210,10 @@ class ModelSync:
             if origin["tag"] != self.context.tag:
                 self.hops = max(self.hops, commit["hops"] + 1)
         self.writes.reached(replica.version)
-        self._described()
+        self.described()
         self.context.emit("changed", self.model)
 
-    def _described(self) -> None:
+    def described(self) -> None:
         """The description may have changed."""
         self.writes.end_misformed()
         self.writes.learn_limits()
@@ -263,7 +266,7 @@ class ModelSync:
             refused = Outcome("refused", code="notPermitted", text=why)
             self.writes.end(write, unknown(why) if write.number else refused)
         self.replica.keep_only(())
-        self.replica.version = self.replica.epoch = 0
+        self.replica.version, self.replica.epoch, self.is_from_file = 0, 0, False
         if self.writes.book is not None:
             self.writes.book = UndoBook(self.context.tag)
         self.context.emit("changed", self.model)
