@@ -70,7 +70,7 @@ class ReadmeTests(HubTestCase):
                     programs.append(self.start(file[1], text))
                 else:
                     exec(compile(text, str(README), "exec", dont_inherit=True), vars(page))
-        self.assertEqual((kinds.count("sh"), kinds.count("python"), len(programs)), (3, 9, 2))
+        self.assertEqual((kinds.count("sh"), kinds.count("python"), len(programs)), (3, 15, 2))
         lamp = programs[0]
         eventually(lambda: "0.5" in self.lines[lamp])
         assert lamp.stdin is not None
