@@ -1,7 +1,7 @@
 """A model's pending writes over its committed values: what shows."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 from . import lists, values
 from .described import Described, LastDescribed
@@ -10,6 +10,7 @@ from .names import DESCRIPTION, element
 from .pending import LIST_VERBS, Operation, Pending, Seen
 from .replica import Replica
 from .undo import UndoBook
+from .undo_lists import Place, place_in
 
 
 class Effect(NamedTuple):
@@ -108,6 +109,12 @@ class Overlay:
                     except ValueError:
                         pass  # the hub will decide
         return elements
+
+    def places(self, fields: Iterable[str]) -> Dict[str, Place]:
+        """Between which others the elements of lists stand that are among fields."""
+        named = {name: parts for name in fields for parts in [element(name)] if parts}
+        shown = {listed: self.shown_list(listed) for listed in {parts[0] for parts in named.values()}}
+        return {name: place_in(shown[listed], id) for name, (listed, id) in named.items()}
 
     def unacknowledged(self, name: Optional[str] = None) -> List[Pending]:
         """The writes without an outcome, of one field or of all, oldest first."""

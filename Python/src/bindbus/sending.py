@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional
 
+from . import values
 from .claims import Claims
 from .expiry import Expiry, limits_of
 from .grammar import Body
 from .kept import kept
 from .messages import fieldref
-from .names import DESCRIPTION, EPHEMERAL
+from .names import DESCRIPTION, EPHEMERAL, element
 from .outcomes import Outcome, unknown
 from .overlay import Context, Overlay
 from .pending import VERBS, Pending, Resolver
@@ -109,11 +110,19 @@ class Sending(Overlay):
 
     # Undo
 
+    def before(self, write: Pending) -> Any:
+        """What the fields of a write that is about to be made show without it, and where elements of lists stand."""
+        names = {each.field for each in self._overlay(write.operations)}
+        return {name: self.shown(name) for name in names}, self.places(names)
+
     def _finalize(self, write: Pending) -> str:
         """Gives an undo its final values, once no earlier write of its fields is pending. Returns `wait`, `ended`, or
         nothing: it goes on."""
-        if any(self.over[name][0] != write.id for name in write.rules):
-            return "wait"
+        listed = {parts[0] for name in write.rules for parts in [element(name)] if parts}
+        places = {parts[0] for other in self.pending.values() if other.id < write.id and not other.is_hidden
+                  for op in other.overlay for parts in [element(op.field)] if parts and op.verb != "replace"}
+        if any(self.over[name][0] != write.id for name in write.rules) or listed & places:
+            return "wait"  # where elements go depends on earlier writes that place some
         problem = self.book.finalize(write, self.replica) if self.book is not None else "undo has ended"
         self.touch()
         if problem or not write.operations:
@@ -132,16 +141,22 @@ class Sending(Overlay):
         if writes and all(each.at is None and each.kind != "text" for each in step.fields.values()) and all(
                 each is not None and not each.number and not each.was_sent and not each.is_second_try
                 and not each.is_restored for each in writes):
-            book.withdraw(step, redoes, self.replica, {name: self.shown(name) for name in step.fields})
+            shown = {name: self._shown_element(name) if element(name) else self.shown(name) for name in step.fields}
+            book.withdraw(step, redoes, self.replica, shown, self.places(step.fields))
             for write in [each for each in writes if each is not None]:
                 self.end(write, Outcome("superseded", text="it was undone before it was sent"))
             return step, [], {}
         problem = book.obstacle(step, self.replica, lambda name: bool(self.over.get(name)))
-        operations, rules = ([], {}) if problem else book.restoration(step, self.shown)
+        operations, rules = ([], {}) if problem else book.restoration(step, self.shown, self.shown_list)
         book.remove(step)
         if problem or not operations:
             return problem or "what that write left is not there"
         return step, operations, rules
+
+    def _shown_element(self, name: str) -> Optional[bytes]:
+        listed, id = element(name) or ("", "")
+        shown = dict(self.shown_list(listed))
+        return values.encode({"at": 1, "is": shown[id]}) if id in shown else None
 
     # Fields that expire
 

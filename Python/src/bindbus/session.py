@@ -57,11 +57,10 @@ class Session(Following):
         for name in write.rules:
             write.seen[name] = self._ground(model, write, name, superseded, (default or {}).get(name),
                                             (saw or {}).get(name))
-        shown = {each.field: model.writes.shown(each.field) for each in operations} if model.writes.book else {}
+        shown, places = model.writes.before(write) if model.writes.book and is_undoable else ({}, {})
         model.writes.add(write)
         if model.writes.book is not None and is_undoable:
-            shown = {each.field: shown.get(each.field) for each in write.overlay}
-            model.writes.book.record(write, shown, now, undoes)
+            model.writes.book.record(write, shown, places, now, undoes)
         if model.writes.keeps(write):
             self.context.emit("journal", {"kind": "written", **kept(write)})
         return write.id

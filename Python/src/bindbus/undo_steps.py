@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, List, NamedTuple, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from . import names, values
 from .pending import Operation, Pending, merged_text
@@ -41,6 +41,8 @@ class UndoField:
     left: Optional[bytes] = None
     total: Optional[bytes] = None  # what `add` added in all
     after: Optional[bytes] = None  # of a text: with the step's edits
+    place: Tuple[Optional[str], Optional[str]] = (None, None)  # of an element: after and before which others it stood
+    is_moved: bool = False
     is_lost: bool = False  # a change of epoch has lost what the step left
 
     def edit(self, base: Optional[bytes], text: Optional[bytes]) -> None:
@@ -88,6 +90,12 @@ class UndoField:
         return present.version == self.at.version
 
     @property
+    def element(self) -> Optional[List[Any]]:
+        """Of an element of a list: the value that it had, in a list of one; None: it was not there."""
+        found = values.decoded(self.before)
+        return [found["is"]] if isinstance(found, dict) and "is" in found else None
+
+    @property
     def restored(self) -> Operation:
         """The operation that brings the value before back."""
         return Operation("delete", self.name) if self.before is None else Operation("set", self.name, self.before)
@@ -129,12 +137,21 @@ class UndoStep:
         return is_soon and "add" not in kinds and self.fields.keys() == parts.keys()
 
 
-def parts_of(write: Pending) -> Optional[Dict[str, Part]]:
-    """What a write does to each field; None if it cannot be taken back: lists, unions, defaults and descriptions."""
+def is_placing(write: Pending) -> bool:
+    """Whether elements of lists come, go or move: such writes are steps of their own."""
+    return any(verb in ("insert", "move") or verb == "delete" and names.element(name)
+               for verb, name, _ in write.overlay)
+
+
+def parts_of(write: Pending, shown: Dict[str, Optional[bytes]]) -> Optional[Dict[str, Part]]:
+    """What a write does to each field; None if it cannot be taken back: unions, defaults and descriptions. The head of
+    a list comes back with its elements."""
     parts: Dict[str, Part] = {}
     for verb, name, value in write.overlay:
-        is_protocols = name.startswith("@") and verb != "delete"
-        if names.element(name) is not None or is_protocols or verb not in ("set", "delete", "add", "max", "min"):
+        if (shown.get(name) or b"").startswith(b'{"$list"'):
+            continue
+        is_protocols = name.startswith("@") and verb != "delete" and not write.is_restoring
+        if is_protocols or verb in ("setIfAbsent", "union", "describe"):
             return None
         if verb == "set" and write.rules.get(name) == "text":
             parts[name] = Part("text", value, base=write.seen[name].base)

@@ -41,8 +41,9 @@ class Undoing:
     """Takes back this program's own last step, never another one's: `model.undoing.undo()`.
 
     A field is taken back if it is still as this program left it; of an `add` the amount is subtracted, and of a text
-    the words of others stay. Writes to lists, unions, defaults and descriptions are not recorded. Sets of the same
-    fields within a second are one step; `with undoing.group():` makes one of what it encloses.
+    the words of others stay; elements of lists return to their neighbours. Unions, defaults and descriptions are not
+    recorded. Sets of the same fields within a second are one step; `with undoing.group():` makes one of what it
+    encloses.
     """
 
     def __init__(self, model: "SharedModel") -> None:
