@@ -128,7 +128,8 @@ class Connection:
         """The hub says where the others of its log are: after a welcome, or as it refuses this peer."""
         self.received_at = now
         self.hubs.learn(body["hubs"], self.phase == "live")
-        self.context.emit("remember", body["hubs"])
+        if self.phase == "live":
+            self.context.emit("remember", body["hubs"])
 
     def _beat(self, number: int, now: int) -> bool:
         """A heartbeat. Asks for the heads after the first, each eighth and a missed one (5.2-12)."""

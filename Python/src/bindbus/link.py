@@ -73,6 +73,7 @@ class Link(threading.Thread):
                 os.close(self.wake_writes)
             self._close_sockets(GOODBYE_MS)
             self.context.term()
+            self.route.finish()
 
     def _wait(self, milliseconds: int) -> Any:
         now = self.clock()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any, Callable, List, Optional
 
 from zmq.utils import z85
@@ -24,6 +25,7 @@ class HubRoute:
         self.known = self._read = known
         self._proven = known.hub_key if known else ""  # the key that the hub must prove to have
         self._has_tried_both = False
+        self._writing: Optional[threading.Thread] = None
 
     @classmethod
     def to(cls, text: str) -> "HubRoute":
@@ -92,11 +94,24 @@ class HubRoute:
         known = self.known
         if known is None or learn(known) == known:
             return
-        self.known = learn(known)
-        try:
-            known_hubs.update(known.name, learn)
-        except KeysError as error:
-            log.warning("cannot write down what the hub %s has told: %s", known.name, error)
+        self.known, before = learn(known), self._writing
+
+        def write() -> None:
+            if before is not None:
+                before.join()
+            try:
+                known_hubs.update(known.name, learn)
+            except KeysError as error:
+                log.warning("cannot write down what the hub %s has told: %s", known.name, error)
+
+        # Files are synced, and another process may have locked them, which a connection must not wait for.
+        self._writing = threading.Thread(target=write, name="bindbus-keys", daemon=True)
+        self._writing.start()
+
+    def finish(self) -> None:
+        """Waits until what was learned is in the files."""
+        if self._writing is not None:
+            self._writing.join(5)
 
     # Words
 
