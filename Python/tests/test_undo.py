@@ -268,6 +268,15 @@ class SessionTests(unittest.TestCase):
         self.run_for(9_000)
         self.assertEqual([self.one.outcomes[secret, each].kind for each in kept], ["committed"])
 
+    def test_a_commit_that_the_hub_has_recovered_from_this_peer_is_no_commit_of_a_write_that_waits(self) -> None:
+        self.world.kill_hub()
+        write = self.write(self.one, 1)
+        note = self.writes.book.notes[write]
+        self.assertEqual((note.number, self.writes.book.write_of(0)), (0, 0))
+        self.world.start_hub()
+        self.run_for(5_000)
+        self.assertEqual((self.kind(write), self.writes.book.notes, len(self.writes.book.undo)), ("committed", {}, 1))
+
     def test_the_oldest_steps_go_beyond_the_limits(self) -> None:
         for at in range(120):
             self.write(self.one, at)

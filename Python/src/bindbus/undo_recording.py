@@ -44,7 +44,8 @@ class Recording:
 
     def write_of(self, number: int) -> int:
         """The recorded write that a number stands for; 0: none."""
-        return next((id for id, note in self.notes.items() if note.number == number), 0)
+        # What a hub has recovered from this peer's replica has its tag and the number 0 (7-7).
+        return next((id for id, note in self.notes.items() if number and note.number == number), 0)
 
     def remove(self, step: UndoStep) -> None:
         """Drops a step."""
