@@ -7,6 +7,7 @@ from typing import Any, List
 from bindbus import BindbusError, Model, Peer, WriteError, field, model, values
 from bindbus.expiry import Expiry, limits_of
 from bindbus.pending import Operation
+from bindbus.replica import Field
 from tests.simulated_peer import SimulatedPeer, World
 from tests.support import HubTestCase, eventually
 
@@ -234,4 +235,21 @@ class DeclarationTests(unittest.TestCase):
             machine = peer.share(Machine, "mill", timeout=0)
             write = machine.set(is_moving=True)
             self.assertEqual((machine.is_moving, write.outcome(10).kind, machine.is_moving), (True, "expired", False))
+            peer.close(0)
+
+    def test_a_renewal_beside_a_write_whose_commit_is_on_its_way_sends_its_value_again(self) -> None:
+        with Peer("py", hub="ipc:///nonexistent/hub.sock") as peer:
+            machine = peer.share(Machine, "mill", timeout=0)
+            sync = machine.shared._sync
+            with machine.shared._runtime.lock:
+                sync.replica.epoch, sync.replica.version, sync.was_current = 7, 3, True
+                sync.replica.commit("speed", Field(b"1", 3, bytes(8), "other", 1, 0))
+                machine.set(speed=5)
+                (write,) = sync.writes.unacknowledged("speed")
+                sync.writes.number(write, 7)
+                sync.writes.receive({"topic": 1, "number": 1, "kind": 1, "count": 1, "version": 4}, 7, 0)
+                self.assertEqual(sync.writes.unacknowledged("speed"), [])
+                machine.renew("speed")
+                (renewal,) = sync.writes.unacknowledged("speed")
+                self.assertEqual((renewal.operations, renewal.conditions), ([Operation("set", "speed", b"5")], []))
             peer.close(0)

@@ -70,8 +70,8 @@ class Holding:
             if outcome.kind in ("refused", "conflict"):
                 return str(outcome)
         known = sync.replica.fields.get(self.name)
-        if known is None or sync.writes.unacknowledged(self.name):
-            return ""  # beside one that waits, a renewal would overwrite what others set meanwhile
+        if known is None or self.name in sync.writes.over:
+            return ""  # beside one that waits, or whose commit is on its way, it would overwrite what others set
         if not values.same(known.value, self._value):
             if known.tag == bytes(8) and known.name == EXPIRED_WRITER:
                 return "it has expired: the hub was not heard in time; set it again if it should still hold"

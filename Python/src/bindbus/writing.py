@@ -150,7 +150,7 @@ class Writing(Reading):
     def _renew(self, name: str, default: Optional[bytes]) -> PendingWrite:
         with self._runtime.lock:
             replica, shown, conditions = self._sync.replica, self._sync.writes.shown(name), []  # type: Any, Any, Any
-            if replica.value(name) is not None and not self._sync.writes.unacknowledged(name):
+            if replica.value(name) is not None and name not in self._sync.writes.over:
                 shown = replica.value(name)
                 conditions = [Condition(name, replica.epoch, replica.version_of(name))]
             if shown is None and default is None:
