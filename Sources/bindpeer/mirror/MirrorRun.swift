@@ -110,17 +110,19 @@ final class MirrorRun {
 
   private func readFile() throws(Failure) {
     guard let text = try file.read() else { return }
+    let values: [String: FieldValue]
     do throws(MirrorFault) {
       document = try type(of: document).init(text)
-      let values = try values()
-      fault = nil
-      take(state.take(values))
-      // What others have written meanwhile is not in this text.
-      try? writeFile()
+      values = try self.values()
     } catch {
       if fault != error { Terminal.complain("line \(error.line) of \(excerpt(path)) \(error.words); nothing is taken") }
       fault = error
+      return
     }
+    fault = nil
+    take(state.take(values))
+    // What others have written meanwhile is not in this text.
+    try writeFile()
   }
 
   private func values() throws(MirrorFault) -> [String: FieldValue] {
@@ -176,8 +178,9 @@ final class MirrorRun {
 
   // MARK: - To the file
 
-  /// Gives the file what the model has, if it is not the same.
+  /// Gives the file what the model has, if it is not the same. What somebody has just saved is read first.
   private func writeFile() throws(Failure) {
+    if file.state == .changed { return }
     let changes = state.take(model.fields)
     guard !changes.isEmpty || file.state == .absent else { return }
     let names = Dictionary(document.fields.map { (model.storedName(of: $0.name), $0.name) }) { first, _ in first }
