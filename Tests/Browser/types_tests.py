@@ -19,9 +19,12 @@ OWN = {
 # What there is only at times.
 ABSENT = {"Bind": {"isKept"}}
 FOUND = """async () => {
-    const lamp = bind.model('lamp'), told = {};
-    lamp.on(null, (_, change) => { told.change = change });
-    await lamp.set('level', 2);
+    // What is written before the model is here may come with its values, and not as a commit.
+    const lamp = await bind.model('lamp').ready;
+    const change = await new Promise(resolve => {
+        lamp.on(null, (_, change) => { if (change.commits?.length) resolve(change) });
+        lamp.set('level', 2);
+    });
     const steps = await bind.undoing('lamp');
     const namesOf = (one) => Object.getOwnPropertyNames(one).filter((name) => name !== 'constructor');
     const all = (one) => one === Object.prototype ? []
@@ -29,8 +32,8 @@ FOUND = """async () => {
     const methods = (one) => namesOf(Object.getPrototypeOf(one));
     return {
         Bind: all(bind), Undoing: all(steps), UndoStatus: all(steps.status), List: all(lamp.list('cues')),
-        FieldInfo: all(lamp.info('level')), ModelChange: Reflect.ownKeys(told.change),
-        Commit: all(told.change.commits[0]), Model: methods(lamp), Link: methods(bind.link()),
+        FieldInfo: all(lamp.info('level')), ModelChange: Reflect.ownKeys(change),
+        Commit: all(change.commits[0]), Model: methods(lamp), Link: methods(bind.link()),
         'properties of Model': Object.keys(lamp), 'properties of Link': Object.keys(bind.link()),
     };
 }"""
