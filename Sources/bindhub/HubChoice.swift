@@ -25,6 +25,9 @@ struct HubChoice: ParsableArguments {
     return (known.addresses, known)
   }
 
+  /// What to say of a hub that refuses, in its words.
+  static func refusal(_ text: String) -> String { "The hub refuses: \(text). Ask who runs it for that right." }
+
   func noAnswer(at address: HubAddress, to verb: String, as member: KnownHub? = nil) -> String {
     if let member {
       return "The hub \(member.name) does not answer at \(address), or it refuses this user's key.\n"

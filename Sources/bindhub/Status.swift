@@ -22,7 +22,7 @@ struct Status: ParsableCommand {
     for address in addresses {
       switch ask(address, member) {
       case .report(let report): return print(json ? report.text : Status.words(report))
-      case .refused(let text): fail("The hub refuses: \(text). Ask who runs it for that right.", 77)
+      case .refused(let text): fail(HubChoice.refusal(text), 77)
       case .none: continue
       }
     }

@@ -110,7 +110,7 @@ extension HubVerification.VerificationError {
     case .noHub: "No hub answers at \(address)."
     case .hubTooOld: "The hub at \(address) cannot verify replicas. Restart it with this version of bindhub."
     case .refused(let text): "The hub refused: \(text). Try again later."
-    case .notPermitted(let text): "The hub refuses: \(text). Ask who runs it for that right."
+    case .notPermitted(let text): HubChoice.refusal(text)
     case .restarted: "The hub was restarted meanwhile. Run the command again."
     }
   }

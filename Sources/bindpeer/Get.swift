@@ -108,8 +108,7 @@ struct Get: AsyncParsableCommand {
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, record ?? field)) : ""
       let words = model.readable(value, of: list ?? field, revealing: reveal)
-      let blanks = String(repeating: " ", count: max(0, width - field.columns))
-      Terminal.print("\(model.modelID).\(field)\(blanks) = \(words)\(tail)")
+      Terminal.print("\(model.modelID).\(field.padding(to: width)) = \(words)\(tail)")
     }
   }
 

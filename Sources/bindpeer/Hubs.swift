@@ -66,8 +66,3 @@ struct Hubs: AsyncParsableCommand {
     }
   }
 }
-
-extension String {
-  /// With blanks behind it, up to a number of characters.
-  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}

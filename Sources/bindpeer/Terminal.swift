@@ -76,6 +76,11 @@ enum Terminal {
   }
 }
 
+extension String {
+  /// With blanks behind it, up to a number of columns.
+  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns)) }
+}
+
 extension SharedModel {
   /// The values of the fields that programs write; the other names are the protocol's.
   var fields: [String: FieldValue] { values.filter { !$0.key.hasPrefix("@") } }

@@ -30,7 +30,13 @@ enum TypedText {
     return FieldValue(json: .string(text))
   }
 
-  static func beginsLikeJSON(_ text: String) -> Bool {
+  /// Whether it is read as this text where no type is declared, and where a boolean is.
+  static func isText(_ text: String) -> Bool {
+    let words = FieldValue(json: .string(text))
+    return [nil, .boolean].allSatisfy { (try? value(of: text, as: $0)) == words }
+  }
+
+  private static func beginsLikeJSON(_ text: String) -> Bool {
     text.first { !$0.isWhitespace }.map { ["\"", "[", "{"].contains($0) } ?? false
   }
 

@@ -15,7 +15,7 @@ package enum OpenFiles {
   /// More than a hub needs for all the connections that it keeps.
   private static let most: rlim_t = 65_536
 
-  static var limit: Int { present.map { Int(clamping: $0.rlim_cur) } ?? 1_024 }
+  package static var limit: Int { present.map { Int(clamping: $0.rlim_cur) } ?? 1_024 }
 
   /// - Throws: `HubError.openFiles` if the limit is too low for a hub that listens.
   static func check() throws(HubError) {

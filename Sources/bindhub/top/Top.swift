@@ -111,7 +111,7 @@ private struct SampledHub: Sendable {
       case .report(let report):
         return .success(HubSample(report, at: Double(DispatchTime.now().uptimeNanoseconds) / 1e9))
       case .refused(let text):
-        return .failure(Silence(text: "The hub refuses: \(text). Ask who runs it for that right.", code: 77))
+        return .failure(Silence(text: HubChoice.refusal(text), code: 77))
       case .none: continue
       }
     }

@@ -30,8 +30,7 @@ struct Doctor: AsyncParsableCommand {
       isBad = isBad || findings.contains { $0.grade == .bad }
     }
     note([.libzmq(Context.libraryVersion, hasEncryption: Context.canEncrypt)])
-    var limit = rlimit()
-    if getrlimit(openFilesLimit, &limit) == 0 { note([.openFiles(UInt(limit.rlim_cur))]) }
+    note([.openFiles(OpenFiles.limit)])
     note(keeping())
     note(await hub(named))
     if isBad { Terminal.leave(.no) }
@@ -153,9 +152,3 @@ struct Doctor: AsyncParsableCommand {
     return [.space("store", path + grade, free: Doctor.free(folder))]
   }
 }
-
-#if canImport(Glibc)
-  private let openFilesLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-#else
-  private let openFilesLimit = RLIMIT_NOFILE
-#endif

@@ -60,7 +60,7 @@ struct Finding: Equatable {
   }
 
   /// - Parameter count: how many this program may open.
-  static func openFiles(_ count: UInt) -> Finding {
+  static func openFiles(_ count: Int) -> Finding {
     guard count < 256 else { return Finding(.good, "files", "this shell may open \(count)") }
     return Finding(.doubtful, "files", "this shell may open \(count), and a hub needs 256", cure: "ulimit -n 1024")
   }

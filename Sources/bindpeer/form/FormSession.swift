@@ -115,14 +115,8 @@ final class FormSession {
   }
 
   private func begin(_ value: FieldValue, to field: String, _ base: FieldValue?) throws -> PendingWrite {
-    if let list = UntypedList(field, in: model), let elements = value.elements {
-      return try model.write(Proposal(operations: try list.operations(to: elements)))
-    }
-    let policy = model.modelDescription.fields[field]?.policy
-    if policy == ConflictPolicy.text.name, let text = try value.json.string, let was = try base?.json.string {
-      return try model.write(text, to: field, editedFrom: was)
-    }
-    return try model.write(Proposal(operations: [FieldOperation(.set, field, value)]))
+    if let write = try model.merge(value, into: field, editedFrom: base) { return write }
+    return try model.write(Proposal(operations: try model.operations(setting: field, to: value)))
   }
 
   private func note(_ outcome: Outcome, of field: String, _ draft: String?) {

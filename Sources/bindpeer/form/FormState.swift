@@ -51,11 +51,7 @@ struct FormState: Equatable {
   ///   - words: why it has no effect; nil: it has.
   ///   - draft: what was typed.
   mutating func note(_ field: String, refused words: String?, draft: String? = nil) {
-    if let words {
-      refusals[field] = Refusal(words: words, draft: draft)
-    } else {
-      refusals[field] = nil
-    }
+    refusals[field] = words.map { Refusal(words: $0, draft: draft) }
   }
 
   /// Goes to a field, if there is such a one.

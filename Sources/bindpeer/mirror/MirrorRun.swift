@@ -141,15 +141,12 @@ final class MirrorRun {
     var operations: [FieldOperation] = []
     do {
       for change in changes {
-        let policy = model.modelDescription.fields[change.field]?.policy
-        if policy == ConflictPolicy.text.name, let text = try change.value?.json.string,
-          let before = try change.before?.json.string
-        {
-          writes.append(try model.write(text, to: change.field, editedFrom: before))
-        } else if let elements = change.value?.elements, let list = UntypedList(change.field, in: model) {
-          operations += try list.operations(to: elements)
+        if let write = try model.merge(change.value, into: change.field, editedFrom: change.before) {
+          writes.append(write)
+        } else if let value = change.value {
+          operations += try model.operations(setting: change.field, to: value)
         } else {
-          operations.append(FieldOperation(change.value == nil ? .delete : .set, change.field, change.value))
+          operations.append(FieldOperation(.delete, change.field))
         }
       }
       if !operations.isEmpty { writes.append(try model.write(Proposal(operations: operations))) }

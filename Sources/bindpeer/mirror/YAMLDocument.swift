@@ -167,9 +167,7 @@ struct YAMLDocument: MirrorDocument {
     }
     let signs = " _-./()+,0123456789".unicodeScalars
     let isSimple = letters.allSatisfy { $0.properties.isAlphabetic || signs.contains($0) }
-    let words = FieldValue(json: .string(text))
-    return isSimple && [nil, .boolean, .number].allSatisfy { (try? TypedText.value(of: text, as: $0)) == words }
-      && !["null", "~"].contains(text.lowercased())
+    return isSimple && TypedText.isText(text) && text.lowercased() != "null"
   }
 }
 

@@ -95,12 +95,10 @@ struct ImportedModel {
       }
       if way == .fill {
         if shown[field] == nil { operations.append(FieldOperation(.setIfAbsent, field, value)) }
-      } else if let list = UntypedList(field, in: present), let elements = value.elements {
-        do throws(ListError) { operations += try list.operations(to: elements) } catch {
+      } else {
+        do throws(ListError) { operations += try present.operations(setting: field, to: value) } catch {
           throw Fault(words: "has no list in \(field): \(error)")
         }
-      } else {
-        operations.append(FieldOperation(.set, field, value))
       }
     }
     if way == .replace {

@@ -14,9 +14,8 @@ enum TableCell {
 
   private static func isPlain(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, !["=", "+", "-", "@", "\t", "\r"].contains(first) else { return false }
-    guard let value = try? TypedText.value(of: text, as: nil) else { return false }
     // A spreadsheet takes TRUE for true, and a boolean's cell may say on.
-    return value == FieldValue(json: .string(text)) && (try? TypedText.value(of: text, as: .boolean)) == value
+    return TypedText.isText(text)
   }
 
   /// The value of a cell for a field of a type; nil: none. JSON text in quotes is text for any type.
