@@ -179,6 +179,30 @@ struct RuledOutboxTests {
     }
   }
 
+  @Test("nor is what an earlier run wrote over a withdrawn write applied, in a field that was never written")
+  func writtenOnWithdrawn() throws {
+    // Without a hub: no epoch is known.
+    var own = PeerBench(keepsOutbox: true)
+    own.join()
+    let (first, written) = try edit(&own, "\"\"", to: "\"one\"")
+    // A condition in between: nothing before it is superseded.
+    let between = try own.write(
+      Proposal(
+        operations: [FieldOperation(.set, "level", json("0.5"))],
+        conditions: [Condition(field: "level", epoch: 0, version: 0)]))
+    let over = try edit(&own, "\"one\"", to: "\"one two\"").entries
+    let withdrawn = own.act { session, now, output in _ = session.withdraw(first, now: now, into: &output) }.entries
+    let run = try #require(PreviousRun.left(by: written + between.drain.entries + over + withdrawn))
+    #expect(run.writes.count == 2)
+    var resumed = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
+    let drain = resumed.live(version: 4, [Entry(name: "other", value: "1", version: 4)])
+    #expect(drain.proposals.flatMap(\.operations).map { $0.value } == [json("0.5")])
+    guard case .conflict? = drain.outcomes.first else {
+      Issue.record("\(drain.outcomes)")
+      return
+    }
+  }
+
   @Test("a text of an earlier run stands on what its writer saw of its own program, once that is committed")
   func standsOnOwn() throws {
     // Both in one run: the second text waits for the commit of the first.

@@ -126,12 +126,15 @@ extension Pending {
     merging.waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
   }
 
-  /// A field of the conditions whose version is unchanged, although its value is not what the writer saw.
+  /// A field of the conditions whose version is unchanged, although its value is not what the writer saw. One that was
+  /// never written is unchanged in whatever epoch the writer saw it, and a later replica need not know it.
   func fieldSeenAlone(in replica: Replica) -> String? {
     proposal.conditions.first { condition in
-      guard let seen = seen[condition.field], let index = replica.index(of: condition.field) else { return false }
-      let field = replica.fields[index]
-      return seen.epoch == replica.epoch && seen.version == field.version && !seen.value.isSame(as: field.value)
+      guard let seen = seen[condition.field] else { return false }
+      let field = replica.field(condition.field)
+      let version = field?.version ?? 0
+      let isUnchanged = seen.version == version && (version == 0 || seen.epoch == replica.epoch)
+      return isUnchanged && !seen.value.isSame(as: field?.value)
     }?.field
   }
 
