@@ -17,6 +17,8 @@ package struct HubPool: Sendable {
   private var named: [HubAddress]
   /// Whether an earlier process was told of them, and none of the hubs has in this one: they may be long gone.
   private var areRemembered: Bool
+  /// Whether there was ever a choice: also if the hub in use is the only other one of the one that it names.
+  private var hadSeveral = false
   /// Those that this round has tried, or has no reason to try.
   private var tried: Set<HubAddress> = []
   /// Where other logs were found since the peer's log was found last.
@@ -41,6 +43,7 @@ package struct HubPool: Sendable {
     configured = addresses.isEmpty ? [] : areOfOneHub ? [addresses] : addresses.map { [$0] }
     self.hasKeys = hasKeys
     (named, areRemembered) = (remembered, !remembered.isEmpty)
+    hadSeveral = hasSeveral
   }
 
   private var hubs: [[HubAddress]] { configured + named.map { [$0] } }
@@ -111,6 +114,7 @@ package struct HubPool: Sendable {
     // Without encryption nothing proves which hub answers.
     let new = told.filter { (!hasKeys || $0.transport == .tcp) && known.insert($0).inserted }
     named += new.prefix(OtherHubs.most - named.count)
+    if hasSeveral { hadSeveral = true }
   }
 
   /// The hub in use has welcomed this peer with the log that the peer knows, or with its first one.
@@ -118,7 +122,7 @@ package struct HubPool: Sendable {
     others.removeAll()
     misfit = nil
     // One of several must first serve this peer: else two that close would be asked without a pause.
-    if !hasSeveral { resetPauses() }
+    if !hadSeveral { resetPauses() }
   }
 
   /// The hub in use has welcomed this peer with another log than the peer's.
