@@ -69,6 +69,7 @@ struct PreviousRunTests {
     try closed.set(["level": "0.8"])
     let drain = closed.act { session, now, output in session.bye(now: now, into: &output) }
     #expect(drain.settled.count == 1 && drain.entries.isEmpty && drain.sent.isEmpty && drain.isClosed)
+    #expect(closed.shown("level") == "0.8")
     var fenced = keeping()
     try fenced.set(["level": "0.8"])
     #expect(fenced.hub(fenced.error(.fenced)).entries.isEmpty)

@@ -45,15 +45,19 @@ extension Session {
     connection.stop(reason, &effects)
     for id in barriers.removeAll() { effects.events.append(.awaited(id, .stopped(reason))) }
     for id in history.removeAll() { effects.events.append(.past(id, .stopped(reason))) }
-    endAll(as: .unknown("this peer has stopped"))
+    // What its outbox keeps shows until the program ends: the next run begins with it.
+    endAll(as: .unknown("this peer has stopped"), show: reason == .closed && context.journal.isKept)
     // The writes end for this program, not for the outbox: the next run sends them. Under another's tag no run can.
     if reason != .notYours { context.outcomes.skipRecording() }
     effects.link.append(.close)
   }
 
   /// Ends all writes of this run.
-  private mutating func endAll(as outcome: Outcome) {
-    for index in models.sortedIndices() { models[at: index].endAll(as: outcome, &context) }
+  /// - Parameter show: whether those of models that are kept go on showing.
+  private mutating func endAll(as outcome: Outcome, show: Bool = false) {
+    for index in models.sortedIndices() {
+      models[at: index].endAll(as: outcome, show: show && models[at: index].keeps(context), &context)
+    }
   }
 
   /// Ends the session: unacknowledged writes end as unknown, and the hub is notified. If an outbox keeps such writes,
@@ -131,7 +135,7 @@ extension Session {
     context.epoch = nil
     for index in models.sortedIndices(where: { !$0.isEphemeral }) {
       models[at: index].endAll(
-        as: .unknown("the hub has another log than the one that the write was made for"), &context)
+        as: .unknown("the hub has another log than the one that the write was made for"), show: false, &context)
       keepLast(of: models.keys[index], now: connection.lastReceivedAt)
       models[at: index].changeLog(from: old, to: new)
     }

@@ -103,10 +103,11 @@ extension ModelSync {
   }
 
   /// Ends all writes of this run.
-  mutating func endAll(as outcome: Outcome, _ context: inout SessionContext) {
+  /// - Parameter show: whether those that an outbox keeps go on showing.
+  mutating func endAll(as outcome: Outcome, show: Bool, _ context: inout SessionContext) {
     for write in writes.order where writes[write]?.carried == nil {
       if writes.isUnacknowledged(write) { context.outcomes.settle(write, in: id, as: outcome) }
-      release(write)
+      if !show || writes[write]?.sending.limit != nil { release(write) }
     }
     update.record(.detached)
   }
