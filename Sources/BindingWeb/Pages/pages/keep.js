@@ -10,8 +10,10 @@ import {
 } from '/kept-models.js'
 import { forgetPages, keepPage } from '/kept-pages.js'
 import { asked, deadPages, finished, hasLocks, noteHub, page, records } from '/kept-store.js'
-import { conditionsOf, isKeepable, placeOf, replicaOf, revive, show } from '/replicas.js'
-import { isSet, same } from '/values.js'
+import {
+  conditionsOf, forgive, isKeepable, placeOf, replicaOf, reportUnknown, revive, show,
+} from '/replicas.js'
+import { isSet } from '/values.js'
 
 export { waiting, whenWaiting } from '/drafts.js'
 export { whenKept } from '/kept-models.js'
@@ -27,6 +29,7 @@ const wait = milliseconds => new Promise(resolve => setTimeout(resolve, millisec
 
 let { log } = last                       // whose writes and values are kept; without a hub, those of the last one
 let kept                                 // what is kept of this page; nothing before it has taken over what there was
+let times = 0                            // how often it was kept
 
 /** Writes of pages that are no more, whose model is not here yet. */
 const returning = new Set()
@@ -85,6 +88,7 @@ async function keep() {
   const now = JSON.stringify([unsent(), drafts()])
   if (now === kept && !changed.size) return
   kept = now
+  times++
   try {
     const store = await records('readwrite'), done = finished(store.transaction)
     put(store, of, now)
@@ -148,7 +152,8 @@ else link.loading = start
 
 /** Takes the records of pages that are no more, each once, whoever asks at the same time: drafts only of this place. */
 async function takeOver() {
-  const isDead = await deadPages(), mine = log, store = await records('readwrite'), writes = [], typed = []
+  const isDead = await deadPages(), mine = log, before = times
+  const store = await records('readwrite'), writes = [], typed = []
   for (const key of await asked(store.getAllKeys())) {
     const [of, one, model] = key
     if (model || !isDead(one)) continue
@@ -168,6 +173,8 @@ async function takeOver() {
   kept = JSON.stringify([unsent(), drafts()])
   put(store, mine, kept)
   await finished(store.transaction)
+  // What was kept meanwhile was written after it, without what was taken over.
+  if (times !== before) kept = ''
   if (mine === log) return { writes, typed }
   // Meanwhile the page has met another hub: they stay where they are.
   for (const one of [...writes, ...typed]) returning.delete(one), waiting.delete(one)
@@ -196,24 +203,6 @@ async function adoptLater() {
 }
 
 async function current(model) { while (model.state !== 'current') await wait(50) }
-
-/** What is over, and may have been carried out or not. */
-function reportUnknown(model, write) {
-  const outcome = { kind: 'unknown' }, reason = 'the page was reloaded before the outcome was known'
-  for (const [verb, field, value] of write.operations) {
-    model.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
-  }
-  link.notify('outcome', { model, write, outcome, isRefused: true, reason })
-  model.touch(...write.operations.map(([, field]) => field))
-}
-
-/** What was sent, and is committed by now, may have been so before the page went: what stands is what it wrote. */
-function forgive(model, { operations }, { kind }) {
-  const stands = ([verb, field, value]) =>
-    same(verb === 'replace' ? model.get(field) : model.fields.get(field)?.value, value)
-  if (kind !== 'conflict' || !operations.every(stands)) return
-  for (const [, field] of operations) if (model.refusals.delete(field)) model.touch(field)
-}
 
 /** A write of a page that is no more: it lies over its model at once, and goes to the hub once that is current. */
 async function bringBack(write) {

@@ -5,7 +5,7 @@
  * A replica is one model at one version, with the own numbers that are in it: a write that is kept beside it lies over
  * it exactly if its number is not (docs/guide/pages.md, A start without a hub).
  */
-import { isSet } from '/values.js'
+import { isSet, same } from '/values.js'
 
 // What is longer, in characters, is not kept.
 const LONGEST = 4_000_000
@@ -97,3 +97,21 @@ export function revive(model, { operations, conditions, rules = {}, seen, wasSen
 
 /** The condition that nobody has written since its writer looked. */
 export const conditionsOf = seen => seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version])
+
+/** What is over, and may have been carried out or not. */
+export function reportUnknown(model, write) {
+  const outcome = { kind: 'unknown' }, reason = 'the page was reloaded before the outcome was known'
+  for (const [verb, field, value] of write.operations) {
+    model.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
+  }
+  model.link.notify('outcome', { model, write, outcome, isRefused: true, reason })
+  model.touch(...write.operations.map(([, field]) => field))
+}
+
+/** What was sent, and is committed by now, may have been so before the page went: what stands is what it wrote. */
+export function forgive(model, { operations }, { kind }) {
+  const stands = ([verb, field, value]) =>
+    same(verb === 'replace' ? model.get(field) : model.fields.get(field)?.value, value)
+  if (kind !== 'conflict' || !operations.every(stands)) return
+  for (const [, field] of operations) if (model.refusals.delete(field)) model.touch(field)
+}
