@@ -23,6 +23,8 @@ final class PseudoTerminal {
       .merging(variables) { $1 }
     (process.standardInput, process.standardOutput, process.standardError) = (terminal, terminal, terminal)
     try process.run()
+    // The program's are the last ends, so that its end is one of the terminal.
+    try terminal.close()
     let (master, grid) = (master, grid)
     Thread.detachNewThread {
       var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -30,6 +32,7 @@ final class PseudoTerminal {
       while case let count = read(master.fileDescriptor, &buffer, buffer.count), count > 0 {
         grid.take(Array(buffer[..<count]))
       }
+      grid.end()
     }
   }
 
@@ -80,8 +83,8 @@ final class PseudoTerminal {
     return true
   }
 
-  /// Waits for the end of the program; nil if it does not end within 20 s.
-  func end() -> Int32? { waits { !process.isRunning } ? process.terminationStatus : nil }
+  /// Waits for the end of the program and for all that it has sent; nil if it does not end within 20 s.
+  func end() -> Int32? { waits { !process.isRunning && grid.isAtEnd } ? process.terminationStatus : nil }
 
   /// Whether each key is sent at once and unseen.
   var isRaw: Bool {
@@ -98,6 +101,7 @@ private final class Grid: @unchecked Sendable {  // SAFETY: all mutable state is
   private var place = (row: 0, column: 0)
   private var pending: [UInt8] = []
   private var isOnOther = false
+  private var hasEnded = false
 
   init(rows: Int, columns: Int) {
     self.columns = columns
@@ -109,6 +113,11 @@ private final class Grid: @unchecked Sendable {  // SAFETY: all mutable state is
   }
 
   var isOther: Bool { lock.withLock { isOnOther } }
+
+  /// Whether nothing more will be sent.
+  var isAtEnd: Bool { lock.withLock { hasEnded } }
+
+  func end() { lock.withLock { hasEnded = true } }
 
   func take(_ bytes: [UInt8]) {
     lock.withLock {
