@@ -63,10 +63,10 @@ step() {
   return "$code"
 }
 
-# Prints the output of a failed step: lines with an error, and the last lines.
+# Prints the output of a failed step: lines with an error, each with the next, which tells why, and the last lines.
 steps_show() {
   if (($(wc -l <"$1") > 40)); then
-    grep -aE 'recorded an issue|error: |FAILED' "$1" | cut -c 1-300 | head -n 20 >&2 || true
+    grep -aE -A 1 'recorded an issue|error: |FAILED' "$1" | cut -c 1-300 | head -n 40 >&2 || true
     log '…'
   fi
   tail -n 40 "$1" >&2

@@ -39,8 +39,8 @@ def piped(folder: str) -> None:
     assert lines[:5] == [
         "step 1 of 3  one", "step 1 of 3  one: ok, T", "step 2 of 3  the second/one",
         "step 2 of 3  the second/one: ok, T", "told=yes"], lines
-    assert lines[5:9] == [
-        "step 3 of 3  three", "step 3 of 3  three: FAILED with 1, T", "x recorded an issue", "…"], lines
+    assert lines[5:10] == [
+        "step 3 of 3  three", "step 3 of 3  three: FAILED with 1, T", "x recorded an issue", "200", "…"], lines
     assert lines[-3:] == ["300", f"   complete output: {folder}/three.log", "code=1 failed=three"], lines
     assert not any(line.startswith("noise") for line in lines) and done.stdout == "", done
     assert open(f"{folder}/one.log").read().startswith("noise 1\n")
