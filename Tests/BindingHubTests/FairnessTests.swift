@@ -150,9 +150,10 @@ struct FairnessTests {
   @Test("models below a prefix are announced in shares, each once, and only the last message is complete")
   mutating func announcedInShares() {
     bench.hello(.ann)
-    bench.send(.ann, joins(999))
     for index in 0..<999 {
-      bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(index))
+      let topic = HubBench.lamp + Topic(index)
+      bench.join(.ann, Join(request: 1, model: "m/\(index)"), topic: topic)
+      bench.write(.ann, 1, .set("a", "1"), topic: topic)
     }
     bench.hello(.ben)
     bench.sendsAll = false

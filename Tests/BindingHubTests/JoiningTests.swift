@@ -275,8 +275,9 @@ import Testing
     bench = HubBench { $0.limits.maxTopics = 2_000 }
     bench.hello(.ann)
     for number in 0..<1_001 {
-      bench.send(.ann, .join([Join(request: 1, model: "m/\(number)")]))
-      bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + Topic(number))]))
+      let topic = HubBench.lamp + Topic(number)
+      bench.join(.ann, Join(request: 1, model: "m/\(number)"), topic: topic)
+      bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
     }
     let announces = bench.send(.ann, .join([Join(request: 9, prefix: "m/")])).announces(.ann)
     #expect(announces.map(\.models.count) == [512, 489])

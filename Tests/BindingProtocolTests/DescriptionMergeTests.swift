@@ -208,9 +208,9 @@ struct DescriptionMergeTests {
     try #require(DescriptionMerge(of: declared, into: stored))
   }
 
-  @Test("shares of several releases lead to one description in any order, and only widen it: 2,000 sequences")
+  @Test("shares of several releases lead to one description in any order, and only widen it: 600 sequences")
   func anyOrder() throws {
-    for seed in 0..<2_000 as Range<UInt64> {
+    for seed in 0..<600 as Range<UInt64> {
       var numbers = SeededNumbers(seed: seed)
       let declared = (0...3).map { declaration(release: $0, isStubborn: false, &numbers) }
       let order = (0..<Int.random(in: 1...8, using: &numbers)).map { _ in Int.random(in: 0...3, using: &numbers) }
@@ -231,9 +231,9 @@ struct DescriptionMergeTests {
     }
   }
 
-  @Test("programs that disagree about what never changes do not overwrite each other: 2,000 sequences")
+  @Test("programs that disagree about what never changes do not overwrite each other: 600 sequences")
   func noPingPong() throws {
-    for seed in 0..<2_000 as Range<UInt64> {
+    for seed in 0..<600 as Range<UInt64> {
       var numbers = SeededNumbers(seed: seed)
       let declared = (0...3).map { declaration(release: $0 / 2, isStubborn: true, &numbers) }
       var stored: FieldValue?
