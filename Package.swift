@@ -248,7 +248,11 @@ let package = Package(
       dependencies: ["BindbusTesting", "BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
       exclude: ["QRVectors"], swiftSettings: strict),
     .testTarget(
-      name: "BindHubCommandTests", dependencies: ["BindingProtocol", "BindingTerminal", "bindhub"],
+      name: "BindHubCommandTests",
+      dependencies: [
+        "BindingProtocol", "BindingTerminal", "bindhub",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",

@@ -28,9 +28,9 @@ struct BindHubCommand: ParsableCommand {
     version: ProgramVersion.line(
       of: "bindhub", libraries: ["libzmq \(Context.libraryVersion)", "SQLite \(SQLiteLibrary.version)"]),
     subcommands: [
-      Serve.self, Status.self, Top.self, Drain.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self,
-      Recover.self, Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self, Invite.self, Admit.self,
-      ListMembers.self, Revoke.self, Kick.self, Access.self,
+      Serve.self, ShowConfiguration.self, Status.self, Top.self, Drain.self, Web.self, VerifyReplicas.self,
+      Backup.self, Restore.self, Recover.self, Check.self, Compact.self, StoredHistory.self, Shards.self, Keys.self,
+      Invite.self, Admit.self, ListMembers.self, Revoke.self, Kick.self, Access.self,
     ])
 
   private static let words = CommandWords(
@@ -57,13 +57,30 @@ struct BindHubCommand: ParsableCommand {
       // Decoded as text it would name another file.
       fail("Argument \(word.number) is not valid UTF-8: \(word.text)", 64)
     }
-    let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
+    let settings = Self.settings
     do {
-      var command = try parseAsRoot(WebChoice.completed(arguments))
+      var command = try parseAsRoot(WebChoice.completed(settings.map { [arguments[0]] + $0.words } ?? arguments))
       try command.run()
     } catch {
+      if settings?.isMixed == true, exitCode(for: error) != .success {
+        StandardStreams.complain("Not all options are from the command line. To see more:  bindhub config")
+      }
       leave(error)
+    }
+  }
+
+  /// The command line, the verb first.
+  static let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
+
+  /// The options of a hub from wherever they come; nil: this command takes none of them, or only tells of itself.
+  private static var settings: ServeSettings? {
+    guard let verb = arguments.first, Serve.takesOptions(verb), !arguments.contains("--help"), !arguments.contains("-h")
+    else { return nil }
+    do throws(ServeSettings.Problem) {
+      return try .ofProcess(Array(arguments.dropFirst()))
+    } catch {
+      fail(error.text, error.code)
     }
   }
 }

@@ -16,6 +16,12 @@ struct Serve: ParsableCommand {
     abstract: "Run a hub. Without options, it serves this user on this machine.")
 
   @Option(
+    help: ArgumentHelp(
+      "File with options, one a line, such as: listen = tcp://0.0.0.0:7877. The command line and the environment count "
+        + "before it; 'bindhub config' tells where each option comes from.", valueName: "file"))
+  var config: String?
+
+  @Option(
     name: .long,
     help: """
       Address to listen on: ipc://PATH or tcp://HOST:PORT (the next port is used too), or 'local' for this user's \
@@ -50,14 +56,7 @@ struct Serve: ParsableCommand {
   @Option(name: .long, help: "Display name of the hub.")
   var name = "hub"
 
-  @Option(
-    name: [.customLong("heartbeat"), .customLong("beat")],
-    help: "Interval between heartbeats in milliseconds, 250 to 5000.")
-  var heartbeatMilliseconds: UInt32 = 1_000
-
-  @Option(
-    help: "Milliseconds for which a silent peer counts as present, 1000 to 60000; a peer may request another lease.")
-  var lease: UInt32 = 10_000
+  @OptionGroup var intervals: PeerIntervals
 
   @Flag(
     name: [.customLong("no-recovery"), .customLong("no-rescue")],
@@ -85,10 +84,6 @@ struct Serve: ParsableCommand {
       throw ValidationError(
         "--upstream has no log of its own: omit --store, --durability and --no-recovery; its upstream hub has them")
     }
-    if !(250...5_000).contains(heartbeatMilliseconds) {
-      throw ValidationError("--heartbeat must be 250 to 5000, not \(heartbeatMilliseconds)")
-    }
-    if !(1_000...60_000).contains(lease) { throw ValidationError("--lease must be 1000 to 60000, not \(lease)") }
     if Logger.Level(rawValue: level) == nil {
       throw ValidationError("--log must be trace, debug, info, warning or error, not \(level)")
     }
@@ -113,8 +108,8 @@ struct Serve: ParsableCommand {
     let signals = StopSignals()
     var configuration = Hub.Configuration()
     configuration.name = name
-    configuration.heartbeat = .milliseconds(heartbeatMilliseconds)
-    configuration.lease = .milliseconds(lease)
+    configuration.heartbeat = .milliseconds(intervals.heartbeat)
+    configuration.lease = .milliseconds(intervals.lease)
     configuration.isRecoveryOn = !noRecovery
     configuration.isInsecureAllowed = insecure
     do throws(HubAddressError) {
@@ -196,7 +191,7 @@ struct Serve: ParsableCommand {
   }
 
   /// The addresses to listen on: those given, else the one that this user's peers try first.
-  private func addresses() throws(HubAddressError) -> [HubAddress] {
+  func addresses() throws(HubAddressError) -> [HubAddress] {
     guard listen.isEmpty else {
       return try listen.map { text throws(HubAddressError) in
         text == "local" ? .userDefault : try HubAddress(text)
@@ -206,7 +201,7 @@ struct Serve: ParsableCommand {
   }
 
   /// The directory of the keys for tcp addresses: the named one, else this user's if it has keys.
-  private func keysDirectory(for addresses: [HubAddress]) -> String? {
+  func keysDirectory(for addresses: [HubAddress]) -> String? {
     guard !insecure else { return nil }
     let keys = keysChoice.keys
     guard keysChoice.directory == nil else { return keys.directory }

@@ -74,7 +74,7 @@ struct WebChoice: ParsableArguments {
 
   /// Inserts the default address after a bare `--web`; the parser has no options with an optional value.
   static func completed(_ arguments: [String]) -> [String] {
-    guard arguments.first == "serve" else { return arguments }
+    guard let verb = arguments.first, Serve.takesOptions(verb) else { return arguments }
     return arguments.indices.flatMap { index in
       let next = arguments.indices.contains(index + 1) ? arguments[index + 1] : "-"
       return arguments[index] == "--web" && next.hasPrefix("-")
