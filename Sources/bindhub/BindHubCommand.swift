@@ -58,7 +58,6 @@ struct BindHubCommand: ParsableCommand {
       fail("Argument \(word.number) is not valid UTF-8: \(word.text)", 64)
     }
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
-    let settings = Self.settings
     do {
       var command = try parseAsRoot(WebChoice.completed(settings.map { [arguments[0]] + $0.words } ?? arguments))
       try command.run()
@@ -74,7 +73,7 @@ struct BindHubCommand: ParsableCommand {
   static let arguments = words.keysLast(words.verbFirst(Array(CommandLine.arguments.dropFirst())))
 
   /// The options of a hub from wherever they come; nil: this command takes none of them, or only tells of itself.
-  private static var settings: ServeSettings? {
+  static let settings: ServeSettings? = {
     guard let verb = arguments.first, Serve.takesOptions(verb), !arguments.contains("--help"), !arguments.contains("-h")
     else { return nil }
     do throws(ServeSettings.Problem) {
@@ -82,7 +81,7 @@ struct BindHubCommand: ParsableCommand {
     } catch {
       fail(error.text, error.code)
     }
-  }
+  }()
 }
 
 /// Ends the program with a sentence on standard error and an exit code for scripts.

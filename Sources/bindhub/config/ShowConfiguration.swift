@@ -19,7 +19,8 @@ struct ShowConfiguration: ParsableCommand {
   @OptionGroup(title: "Options of bindhub serve") var serve: Serve
 
   func run() throws {
-    let settings = keyedSettings()
+    // Who asks for help alone does not come here.
+    guard let settings = BindHubCommand.settings else { return }
     let rows = ServeOption.all.map { option in row(of: option, settings) }
     guard !json else { return print(object(rows, settings.file).text) }
     let shown = rows.filter { !$0.values.isEmpty }
@@ -32,14 +33,6 @@ struct ShowConfiguration: ParsableCommand {
         value.padding(toLength: min(values, 48), withPad: " ", startingAt: 0), row.source(in: settings.file),
       ]
       print((value.count > 48 ? [line[0], value, line[2]] : line).joined(separator: "  "))
-    }
-  }
-
-  private func keyedSettings() -> ServeSettings {
-    do throws(ServeSettings.Problem) {
-      return try .ofProcess(Array(BindHubCommand.arguments.dropFirst()))
-    } catch {
-      fail(error.text, error.code)
     }
   }
 
