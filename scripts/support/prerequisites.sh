@@ -114,6 +114,14 @@ python_with_zmq() {
     /opt/homebrew/bin/python3 "$checkout/.build/python/bin/python3"
 }
 
+# The first Python 3 that can make pages of Markdown and of code; scripts/setup --docs installs what it needs.
+python_with_markdown() {
+  local checkout
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  first_python 'import markdown_it, pygments' "${BINDBUS_DOCS_PYTHON:-}" python3 /usr/bin/python3 \
+    /usr/local/bin/python3 /opt/homebrew/bin/python3 "$checkout/.build/docs-python/bin/python3"
+}
+
 # Other versions of mypy have other findings. Earlier ones of setuptools make wheels only with the package wheel.
 mypy_version=2.4.1
 # shellcheck disable=SC2034  # scripts/setup reads it.
