@@ -13,6 +13,8 @@ struct RequestTests {
     let types = [
       "/": "text/html; charset=utf-8", "/demo": "text/html; charset=utf-8",
       "/form/shop/kiosk-3": "text/html; charset=utf-8",
+      "/table": "text/html; charset=utf-8", "/table/": "text/html; charset=utf-8",
+      "/table/shop/west": "text/html; charset=utf-8", "/table/shop/": "text/html; charset=utf-8",
       "/bind.js": "text/javascript; charset=utf-8", "/page.css": "text/css; charset=utf-8",
       "/icon.svg": "image/svg+xml",
       "/favicon.ico": "image/svg+xml",
@@ -41,7 +43,8 @@ struct RequestTests {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.count > 8)
     for name in names {
-      let target = ["dashboard.html": "/", "demo.html": "/demo", "form.html": "/form/x"][name] ?? "/\(name)"
+      let pages = ["dashboard.html": "/", "demo.html": "/demo", "form.html": "/form/x", "table.html": "/table"]
+      let target = pages[name] ?? "/\(name)"
       let file = try Data(contentsOf: folder.appendingPathComponent(name))
       #expect(try site.ask("GET", target).body == [UInt8](file), "\(name)")
     }
@@ -102,12 +105,13 @@ struct RequestTests {
   func nothing() throws {
     for target in [
       "/nothing", "/form/", "/form//x", "/form", "/demo/x", "/dashboard.html", "/pages/x.html", "/bind.js/",
+      "/table//", "/table//x", "/table.html", "/tables",
     ] {
       #expect(try site.ask("GET", target).status == 404, "\(target)")
     }
     #expect(try site.ask("GET", "/nothing").text.contains("The dashboard is at /"))
     #expect(try site.ask("GET", "/pages/x.html").text.contains("--pages"))
-    #expect(try site.refusals("notFound") == 10)
+    #expect(try site.refusals("notFound") == 14)
   }
 
   @Test("a browser gets a page for a missing path, without any text of its request")

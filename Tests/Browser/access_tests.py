@@ -28,6 +28,7 @@ def opened(stand: Stand, path: str, **options: Any) -> Tab:
     tab = stand.tab(path, SIGHT, **options).live()
     if path == "/":
         tab.page.get_by_role("treeitem").filter(has_text="lamp").first.click()
+    if path in ("/", "/table"):
         edit = tab.page.get_by_label("Edit").first
         if not edit.is_checked():
             edit.click()
@@ -178,6 +179,10 @@ def test_the_accessibility_tree_of_the_dashboard_is_as_stored(stand: Stand) -> N
 
 def test_the_accessibility_tree_of_a_form_is_as_stored(stand: Stand) -> None:
     check_tree(stand, "/form/lamp", "form")
+
+
+def test_the_accessibility_tree_of_a_table_is_as_stored(stand: Stand) -> None:
+    check_tree(stand, "/table", "table")
 
 
 def test_the_accessibility_tree_of_the_demo_is_as_stored(stand: Stand) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from stand import ROOT, Stand, Tab, expect, same
 
 EXAMPLES = ROOT / "Examples/pages"
-OWN = ("/", "/form/lamp", "/demo")
+OWN = ("/", "/form/lamp", "/table", "/demo")
 POLICY = ("default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'",
           "form-action 'none'", "frame-ancestors 'none'")
 

@@ -67,6 +67,11 @@ def test_a_guest_sees_what_is_public_touches_nothing_and_is_ended_from_the_dashb
         const all = [...document.querySelectorAll("#fields input, #fields textarea")];
         return all.length === 3 && all.every((one) => one.disabled);
     }""")
+    guest.page.goto(stand.origin + "/table")
+    guest.until("the one row, without controls, and why", """() => document.getElementById("edit").disabled
+        && document.getElementById("view-only").textContent === "view only: gus may not change it"
+        && document.getElementById("rows").innerText.replace(/\\s+/g, " ").trim() === "public/lamp 20 desk" """)
+    guest.page.goto(stand.origin + "/form/public/lamp")
     stand.set("public/lamp.level=30")
     guest.until("the change", "() => document.querySelector('#fields input[type=number]').value === '30'")
     guest.page.goto(stand.origin + "/")

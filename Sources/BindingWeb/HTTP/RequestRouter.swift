@@ -199,7 +199,7 @@ struct RequestRouter {
   }
 
   private static func nothing(for head: HTTPRequestHead, _ why: String? = nil) -> Answer {
-    let hint = "The dashboard is at /, a model's form at /form/MODEL."
+    let hint = "The dashboard is at /, a model's form at /form/MODEL, models as a table at /table/PREFIX."
     guard isRead(head.headers) else {
       return .plainText(.notFound, why ?? "Nothing is served at \(head.uri.prefix(200)). \(hint)", .notFound)
     }

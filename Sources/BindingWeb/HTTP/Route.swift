@@ -26,6 +26,8 @@ enum Route: Equatable {
     // Browsers request it by themselves for pages without an icon.
     case ("favicon.ico", 1): self = .page("icon.svg")
     case ("form", 2...) where !parts.dropFirst().contains(""): self = .page("form.html")
+    // The prefix may end with a slash, as prefixes do.
+    case ("table", 1...) where !parts.dropFirst().dropLast().contains(""): self = .page("table.html")
     case ("pages", 1): self = .userPages
     case ("pages", 2...): self = .userPage(Array(parts.dropFirst()))
     case ("bind", 1): self = .socket

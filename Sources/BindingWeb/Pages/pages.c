@@ -132,6 +132,21 @@ static const unsigned char steps_js[] = {
 static const unsigned char steps_back_js[] = {
 #embed "pages/steps-back.js"
 };
+static const unsigned char table_all_js[] = {
+#embed "pages/table-all.js"
+};
+static const unsigned char table_csv_js[] = {
+#embed "pages/table-csv.js"
+};
+static const unsigned char table_grid_js[] = {
+#embed "pages/table-grid.js"
+};
+static const unsigned char table_html[] = {
+#embed "pages/table.html"
+};
+static const unsigned char table_js[] = {
+#embed "pages/table.js"
+};
 static const unsigned char texts_js[] = {
 #embed "pages/texts.js"
 };
@@ -199,6 +214,11 @@ static const cpages_file files[] = {
     FILE_OF("step.js", step_js),
     FILE_OF("steps.js", steps_js),
     FILE_OF("steps-back.js", steps_back_js),
+    FILE_OF("table-all.js", table_all_js),
+    FILE_OF("table-csv.js", table_csv_js),
+    FILE_OF("table-grid.js", table_grid_js),
+    FILE_OF("table.html", table_html),
+    FILE_OF("table.js", table_js),
     FILE_OF("texts.js", texts_js),
     FILE_OF("undo.js", undo_js),
     FILE_OF("undoing.js", undoing_js),

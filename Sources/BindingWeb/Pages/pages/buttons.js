@@ -48,7 +48,7 @@ function assignments(what, attribute) {
 
 /** What is written of a value: as the type that the description declares, else as JSON, else as text. { value } or
  *  { problem }. */
-function valueOf(words, rule) {
+export function valueOf(words, rule) {
   const { type, choices, default: unset } = rule, choice = choices?.find(choice => bind.text(choice) === words)
   if (choice !== undefined) return { value: choice }
   if (words === 'null' && unset === null) return { value: null }

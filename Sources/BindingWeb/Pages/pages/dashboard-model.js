@@ -47,6 +47,7 @@ export class ModelView {
     at('undoing').dataset.undoing = id
     at('model-title').textContent = id
     at('form-link').href = `/form/${id}`
+    at('table-link').href = `/table/${id.replace(/[^/]*$/, '')}`
     at('actions').hidden = false
     at('copied').hidden = true
     this.#endPresence?.()
