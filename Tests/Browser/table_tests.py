@@ -204,6 +204,7 @@ def test_a_table_fits_a_small_screen_and_a_large_prefix(stand: Stand) -> None:
     large.page.get_by_text("200 of 203 models: find fewer to see the others").wait_for()
     large.until("200 rows", "() => document.querySelectorAll('#rows tr').length === 200")
     large.page.get_by_label("Find a model").fill("m-202")
-    large.until("the one", "() => document.querySelector('#rows').innerText.trim().split(/\\s+/).join() === 'm-202,202'")
+    large.until("the one", """() =>
+        document.querySelector('#rows').innerText.trim().split(/\\s+/).join() === 'm-202,202'""")
     same(large.eval("() => [...bind.link().models.values()].filter((one) => one.state !== 'left').length"), 1)
     same(tab.complaints + large.complaints, [])

@@ -24,6 +24,9 @@ static const unsigned char conflicts_js[] = {
 static const unsigned char dashboard_commits_js[] = {
 #embed "pages/dashboard-commits.js"
 };
+static const unsigned char dashboard_edit_js[] = {
+#embed "pages/dashboard-edit.js"
+};
 static const unsigned char dashboard_history_js[] = {
 #embed "pages/dashboard-history.js"
 };
@@ -178,6 +181,7 @@ static const cpages_file files[] = {
     FILE_OF("buttons.js", buttons_js),
     FILE_OF("conflicts.js", conflicts_js),
     FILE_OF("dashboard-commits.js", dashboard_commits_js),
+    FILE_OF("dashboard-edit.js", dashboard_edit_js),
     FILE_OF("dashboard-history.js", dashboard_history_js),
     FILE_OF("dashboard-hub.js", dashboard_hub_js),
     FILE_OF("dashboard-log.js", dashboard_log_js),

@@ -9,6 +9,7 @@ const at = id => document.getElementById(id)
 
 export class ModelView {
   id = null
+  shown = () => {}                       // is told which model is looked at
   #link
   #aloud
   #model
@@ -40,6 +41,7 @@ export class ModelView {
     this.#model = this.#link.model(id)
     this.#rows.show(this.#model)
     this.#past.show(this.#model)
+    this.shown(this.#model)
     at('fields').dataset.model = id
     for (const element of document.querySelectorAll('[data-undo], [data-redo]')) {
       'undo' in element.dataset ? element.dataset.undo = id : element.dataset.redo = id
@@ -65,6 +67,7 @@ export class ModelView {
     at('undoing').dataset.undoing = ''
     this.#rows.show(undefined)
     this.#past.show(undefined)
+    this.shown(undefined)
     at('model-title').textContent = id
     at('model-version').textContent = ''
     at('actions').hidden = at('fields').hidden = at('present').hidden = true

@@ -3,7 +3,9 @@ import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, readab
 import { Past, whenWords } from '/dashboard-past.js'
 import { attribution, commandLine } from '/words.js'
 import { plot } from '/plot.js'
+import { same } from '/values.js'
 import { Axes } from '/dashboard-history.js'
+import { changesOf } from '/dashboard-edit.js'
 
 // So many rows are all made; of more only those in view, and so many beyond. So many fields are found without a search.
 const ALL = 300, MARGIN = 15, FEW = 12
@@ -229,9 +231,10 @@ export class Rows {
     const cli = make('button', { type: 'button', class: 'plain', 'aria-label': `Copy ${name} as CLI` }, 'CLI')
     cli.addEventListener('click', () => this.#copy(commandLine(this.#model.id, [name],
       one => this.#model.get(one), one => this.#model.describe(one))))
+    const { reset, remove } = isEdited ? changesOf(this.#model, name, rule, this.#aloud) : {}
     const element = make('tr', {}, label, cell, make('td', { class: 'lately' }, canvas), version, writer, age,
-      make('td', { class: 'more' }, toggle, cli))
-    return { element, mark, version, writer, age, canvas }
+      make('td', { class: 'more' }, reset, remove, toggle, cli))
+    return { element, mark, version, writer, age, canvas, reset, remove }
   }
 
   #fill(row, name, value) {
@@ -242,6 +245,9 @@ export class Rows {
     put(row.writer, version ? who : value === undefined ? '' : 'described')
     row.writer.title = version ? `${who}, at version ${version}, ${whenWords(time)}` : ''
     put(row.age, version ? bind.age(Math.max(0, this.#histories.hubTime() - time)) : '')
+    // What is only described has nothing that could be deleted.
+    if (row.remove) row.remove.hidden = this.#model.undescribed(name) === undefined
+    if (row.reset) row.reset.hidden = same(value, this.#model.describe(name)?.default)
     if (row.canvas) plot(row.canvas, () => this.#histories.points(id, name))
     if (!row.history) return
     const isSecret = !!this.#model.describe(name)?.secret

@@ -3,6 +3,7 @@ import { make } from '/fields.js'
 import { Tree } from '/dashboard-tree.js'
 import { ModelView } from '/dashboard-model.js'
 import { Log } from '/dashboard-log.js'
+import { Maker } from '/dashboard-edit.js'
 import { HubView } from '/dashboard-hub.js'
 import { waiting, whenKept, whenWaiting } from '/keep.js'
 import { readableChanges } from '/list-values.js'
@@ -18,6 +19,8 @@ function announce(words) { at('aloud').textContent = words }
 
 const view = new ModelView(link, announce)
 const log = new Log(link, view, announce)
+const maker = new Maker(link, id => { tree.add(id, ''), tree.choose(id) }, announce)
+view.shown = model => maker.show(model)
 const followed = new Map()               // id → its end, longest not looked at first
 const hub = new HubView(link, versions => {
   for (const { model, version } of versions) tree.note(model, version)
