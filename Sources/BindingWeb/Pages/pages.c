@@ -87,6 +87,9 @@ static const unsigned char form_html[] = {
 static const unsigned char form_js[] = {
 #embed "pages/form.js"
 };
+static const unsigned char frames_js[] = {
+#embed "pages/frames.js"
+};
 static const unsigned char icon_svg[] = {
 #embed "pages/icon.svg"
 };
@@ -202,6 +205,7 @@ static const cpages_file files[] = {
     FILE_OF("fields.js", fields_js),
     FILE_OF("form.html", form_html),
     FILE_OF("form.js", form_js),
+    FILE_OF("frames.js", frames_js),
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("keep.js", keep_js),
     FILE_OF("kept-models.js", kept_models_js),

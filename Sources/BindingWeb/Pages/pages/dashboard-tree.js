@@ -1,5 +1,6 @@
 /** The models as a tree of their ids' segments, for mouse and keyboard. */
 import { make } from '/fields.js'
+import { oncePerFrame } from '/frames.js'
 
 // Beyond so many rows a list is for finding in, not for looking at.
 const MOST_ROWS = 400
@@ -19,7 +20,7 @@ export class Tree {
   #closed = new Set()                    // folders
   #words = ''
   #chosen
-  #isDue = false
+  #drawLater = oncePerFrame(() => this.#draw())
   #report
 
   /**
@@ -79,15 +80,6 @@ export class Tree {
   #found() {
     const words = this.#words.split(/\s+/)
     return [...this.#models.keys()].filter(id => words.every(word => id.toLowerCase().includes(word))).sort()
-  }
-
-  #drawLater() {
-    if (this.#isDue) return
-    this.#isDue = true
-    requestAnimationFrame(() => {
-      this.#isDue = false
-      this.#draw()
-    })
   }
 
   /** One flat list of rows: the level says how deep. Only rows that changed are made anew. */

@@ -1,5 +1,6 @@
 /** The rows and columns of `/table/PREFIX`, with live controls when they are edited, for mouse and keyboard. */
 import { controlFor, kindOf, make, namesOf, shown, wordsOf } from '/fields.js'
+import { oncePerFrame } from '/frames.js'
 
 const at = id => document.getElementById(id)
 const drafts = () => bind.drafts()
@@ -15,7 +16,7 @@ export class Grid {
   #sorted = null                         // { name, isDown } of the column by which they were sorted; '' is the model
   #dirty = new Set()                     // ids of rows whose cells may be others
   #isEdited = false
-  #isDue = false
+  #later = oncePerFrame(() => this.#draw())
   #current = null                        // the cell that the keyboard is in
 
   constructor({ prefix, forAll }) {
@@ -87,15 +88,6 @@ export class Grid {
   #all() {
     for (const { id } of this.models) this.#dirty.add(id)
     this.#later()
-  }
-
-  #later() {
-    if (this.#isDue) return
-    this.#isDue = true
-    requestAnimationFrame(() => {
-      this.#isDue = false
-      this.#draw()
-    })
   }
 
   #draw() {

@@ -1,6 +1,7 @@
 /** The models below a prefix as a table, `/table/PREFIX`: one model a row, one field a column. */
 import { compared, Grid } from '/table-grid.js'
 import { ForAll } from '/table-all.js'
+import { oncePerFrame } from '/frames.js'
 import { tableOf } from '/table-csv.js'
 
 // The gateway lets a page follow 256 models.
@@ -11,7 +12,7 @@ const link = bind.link()
 const prefix = prefixOf(location.pathname)
 const known = new Set()                  // ids of all models below the prefix
 const followed = new Map()               // id → what ends it
-let isLoaded = false, isDue = false
+let isLoaded = false
 
 const grid = new Grid({ prefix, forAll: name => forAll.ask(name) })
 const forAll = new ForAll(grid)
@@ -63,14 +64,7 @@ function countOf(shown, found) {
   return isLoaded ? `${found} ${found === 1 ? 'model' : 'models'}` : ''
 }
 
-function drawLater() {
-  if (isDue) return
-  isDue = true
-  requestAnimationFrame(() => {
-    isDue = false
-    draw()
-  })
-}
+const drawLater = oncePerFrame(draw)
 
 link.list(prefix, ({ model }) => {
   if (known.has(model)) return
