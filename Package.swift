@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "BindingWeb", targets: ["BindingWeb"]),
     .executable(name: "bindhub", targets: ["bindhub"]),
     .executable(name: "bindpeer", targets: ["bindpeer"]),
+    .executable(name: "bindbridge", targets: ["bindbridge"]),
   ],
   traits: [
     .trait(name: "Etcd", description: "A log that several hubs share in etcd. It needs libnghttp2 with its header."),
@@ -45,9 +46,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
-    .systemLibrary(
-      name: "CZMQ",
-      providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
+    .systemLibrary(name: "CZMQ", providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
     // `dlsym` lay in a library of its own before glibc 2.34.
     .target(name: "CZMQGuard", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "ZeroMQ", dependencies: ["CZMQ", "CZMQGuard"], swiftSettings: strict),
@@ -61,8 +60,7 @@ let package = Package(
       name: "BindingPeer",
       dependencies: [
         "BindingKeys", "BindingModel", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     // What an application imports: the types that it needs, by their names.
     .target(name: "Bindbus", dependencies: ["BindingModel", "BindingPeer", "BindingProtocol"], swiftSettings: strict),
     .target(
@@ -77,8 +75,7 @@ let package = Package(
       dependencies: [
         "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .systemLibrary(name: "CNGHTTP2", providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
     // Without the trait it is nearly empty, and none of what it needs is resolved or built for it.
     .target(
@@ -88,8 +85,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Etcd"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Etcd"])),
         .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Etcd"])),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .target(name: "CPages", path: "Sources/BindingWeb/Pages", exclude: ["pages"]),
     .target(
       name: "BindingWeb",
@@ -109,30 +105,41 @@ let package = Package(
       dependencies: [
         "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "ZeroMQ",
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .target(
       name: "BindingTerminal",
       dependencies: [
         "BindingModel", "BindingProtocol", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
       dependencies: [
         "BindingEdge", "BindingEtcd", "BindingHub", "BindingKeys", "BindingPeer", "BindingStore", "BindingTerminal",
         "BindingWeb", "BindingProtocol", "ZeroMQ", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .executableTarget(
       name: "bindpeer",
       dependencies: [
         "BindingHub", "BindingKeys", "BindingPeer", "BindingTerminal", "ZeroMQ",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
+    // Models in the languages of other systems.
+    .target(
+      name: "BindingBridge",
+      dependencies: [
+        "BindingModel", "BindingPeer", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebTLS"])),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "bindbridge",
+      dependencies: [
+        "BindingBridge", "BindingPeer", "BindingTerminal", "ZeroMQ",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
     // An example, and what the articles called things: in this package, since tests and the demo stand on them.
     .executableTarget(
       name: "vitals",
@@ -193,14 +200,12 @@ let package = Package(
       dependencies: [
         "BindingHub", "BindingKeys", "BindingStore", "BindingProtocol", "StoreContract", "ZeroMQ",
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .testTarget(
       name: "BindingStoreTests",
       dependencies: [
         "BindingHub", "BindingStore", "BindingProtocol", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     // Empty without the trait. With it, the tests start etcd.
     .testTarget(
       name: "BindingEtcdTests",
@@ -226,13 +231,14 @@ let package = Package(
       name: "BindingEdgeTests",
       dependencies: ["BindingEdge", "BindingHub", "BindingPeer", "BindingProtocol", "Simulation"],
       swiftSettings: strict),
+    .testTarget(
+      name: "BindingBridgeTests", dependencies: ["BindingBridge", "BindingPeer", "BindingProtocol", "Simulation"],
+      swiftSettings: strict),
     .testTarget(name: "BindbusTestingTests", dependencies: ["Bindbus", "BindbusTesting"], swiftSettings: strict),
     // Replays what the fuzzer has found. `BINDBUS_PART=fuzz` makes a library of the same targets for it.
     .testTarget(
       name: "FuzzTests",
-      dependencies: [
-        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
-      ],
+      dependencies: ["BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ"],
       path: "Tests/Fuzz", exclude: ["Driver", "corpus", "run"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
@@ -241,8 +247,7 @@ let package = Package(
       dependencies: [
         "BindbusTesting", "BindingControls", "BindingPeer", "BindingHub", "BindingKeys", "BindingModel",
         "BindingProtocol", .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .testTarget(
       name: "BindPeerCommandTests",
       dependencies: ["BindbusTesting", "BindingHub", "BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
@@ -252,15 +257,14 @@ let package = Package(
       dependencies: [
         "BindingProtocol", "BindingTerminal", "bindhub",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
       dependencies: [
-        "BindbusTesting", "EtcdServer", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+        "BindbusTesting", "BindingBridge", "EtcdServer", "BindingHub", "BindingPeer", "BindingProtocol", "ZeroMQ",
+        .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
   ]
 )
 
@@ -279,9 +283,7 @@ if Context.environment["BINDBUS_PART"] == "fuzz" {
   package.targets.append(
     .target(
       name: "FuzzTargets",
-      dependencies: [
-        "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ",
-      ],
+      dependencies: ["BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingWeb", "ZeroMQ"],
       path: "Tests/Fuzz/Targets", swiftSettings: strict))
   package.products = [.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])]
   for target in package.targets where instrumented.contains(target.name) {

@@ -37,11 +37,13 @@ ALLOWED = {
     "BindingEtcd": SYSTEM | NIO | {"BindingHub", "BindingProtocol", "CNGHTTP2"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
     "BindingEdge": SYSTEM | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "Logging", "ZeroMQ"},
+    "BindingBridge": SYSTEM | NIO | {"BindingModel", "BindingPeer", "BindingProtocol", "Logging"},
     "Simulation": SYSTEM | {"BindingEdge", "BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingTerminal": LIBC | {"ArgumentParser", "BindingModel", "BindingProtocol", "Dispatch"},
     "bindhub": COMMAND_LINE
     | {"BindingEdge", "BindingEtcd", "BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore"}
     | {"BindingTerminal", "BindingWeb", "ZeroMQ"},
+    "bindbridge": COMMAND_LINE | {"BindingBridge", "BindingPeer", "BindingTerminal", "ZeroMQ"},
     "bindbench": COMMAND_LINE
     | {"BindingHub", "BindingKeys", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
     "bindsim": COMMAND_LINE | {"Simulation"},
@@ -61,6 +63,7 @@ PURE_FOLDERS = {
     ("BindingPeer", "Core"): {"BindingProtocol"},
     ("BindingEdge", "Core"): {"BindingHub", "BindingPeer", "BindingProtocol"},
     ("BindingWeb", "Core"): {"BindingPeer", "BindingProtocol"},
+    ("BindingBridge", "Core"): {"BindingPeer", "BindingProtocol"},
 }
 # Code for Apple's frameworks: under `canImport`, in a separate folder.
 BRIDGES = {("BindingModel", "Bridges"): {"AppKit", "SwiftUI", "UIKit"}}

@@ -14,6 +14,7 @@ plan() {
     if is_missing spin; then packages+=(spin); fi
     if is_missing etcd; then packages+=(etcd); fi
     if is_missing nghttp2; then packages+=(libnghttp2); fi
+    if is_missing mqtt; then packages+=(mosquitto); fi
     install_command="brew install ${packages[*]-}"
   elif command -v apt-get >/dev/null; then
     if is_missing libzmq; then packages+=(libzmq3-dev); fi
@@ -26,6 +27,7 @@ plan() {
     if is_missing cc; then packages+=(gcc libc6-dev); fi
     if is_missing etcd; then packages+=(etcd-server etcd-client); fi
     if is_missing nghttp2; then packages+=(libnghttp2-dev); fi
+    if is_missing mqtt; then packages+=(mosquitto); fi
     if { is_missing playwright || is_missing mypy; } && ! can_make_environments; then packages+=(python3-venv); fi
     install_command="sudo apt-get update && sudo apt-get install -y ${packages[*]-}"
     if ((EUID == 0)); then install_command=${install_command//sudo /}; fi
@@ -40,6 +42,7 @@ plan() {
     if is_missing cc; then packages+=(gcc); fi
     if is_missing etcd; then packages+=(etcd); fi
     if is_missing nghttp2; then packages+=(libnghttp2-devel); fi
+    if is_missing mqtt; then packages+=(mosquitto); fi
     install_command="sudo dnf install ${packages[*]-}"
   else
     if is_missing libzmq; then packages+=("libzmq $libzmq_needed or later with its headers"); fi
@@ -52,6 +55,7 @@ plan() {
     if is_missing cc; then packages+=("a C compiler as cc"); fi
     if is_missing etcd; then packages+=("etcd $etcd_needed or later with etcdctl"); fi
     if is_missing nghttp2; then packages+=("libnghttp2 with its header"); fi
+    if is_missing mqtt; then packages+=(mosquitto); fi
     install_command="(this machine's package manager) ${packages[*]-}"
   fi
 }

@@ -114,6 +114,18 @@ python_with_zmq() {
     /opt/homebrew/bin/python3 "$checkout/.build/python/bin/python3"
 }
 
+# A broker of MQTT, where packages of systems place it.
+mosquitto_path() {
+  local candidate
+  for candidate in /usr/sbin/mosquitto /usr/local/sbin/mosquitto /opt/homebrew/sbin/mosquitto; do
+    if [[ -x $candidate ]]; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
 # The first Python 3 that can make pages of Markdown and of code; scripts/setup --docs installs what it needs.
 python_with_markdown() {
   local checkout
