@@ -147,6 +147,8 @@ final class MQTTConnection: ChannelInboundHandler {
   func channelActive(context: ChannelHandlerContext) { begin(context) }
 
   private func begin(_ context: ChannelHandlerContext) {
+    // It was closed while it connected.
+    guard !hasEnded else { return context.close(promise: nil) }
     write(.connect(connect), context)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     // What does not answer for half of the time after which the broker would end it, ends here.
