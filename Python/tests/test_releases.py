@@ -87,7 +87,7 @@ class RenamedTests(HubTestCase):
         version = lamp.set({"level": 10}, conditions={"level": lamp.version("level")}).committed(10)
         lamp.add("level", 1).committed(10)
         self.assertEqual((lamp["level"], lamp["brightness"], lamp.version("brightness")), (11, 11, version + 1))
-        eventually(lambda: seen[-1] == 11)
+        eventually(lambda: seen and seen[-1] == 11)
         self.assertTrue("level" in lamp and "brightness" in lamp and "brightnes" not in lamp)
         self.assertEqual(lamp.set({"level": 1}, conditions={"level": version}).outcome(10).kind, "conflict")
         self.assertEqual(lamp.field_status("level").kind, "refused")

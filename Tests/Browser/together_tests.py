@@ -103,7 +103,8 @@ class Terminal(threading.Thread):
         for number, letter in enumerate(self.text):
             if self.isOver.is_set() or self.wrong:
                 return
-            text = json.loads(self.command("get", "sheet", "--json") or "{}").get("values", {}).get("text", "")
+            found = self.command("get", "sheet", "--json", "--timeout", "20s")
+            text = json.loads(found or "{}").get("values", {}).get("text", "")
             place = number * 7919 % (len(text) + 1)
             self.command("set", f"sheet.text={text[:place]}{letter}{text[place:]}", "--text", "--was", text,
                          "--timeout", "20s")
