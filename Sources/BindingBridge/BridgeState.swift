@@ -73,8 +73,7 @@ final class BridgeState {
 
   private func enter(_ retained: [String: [UInt8]]) {
     guard !isClosed else { return }
-    var connect = MQTTConnect(client: configuration.client)
-    (connect.user, connect.password) = (configuration.broker.user, configuration.password)
+    var connect = configuration.connect(as: configuration.client)
     connect.will = MQTTMessage(configuration.topics.availability, Array("offline".utf8), isRetained: true)
     connection = MQTTConnection.open(
       configuration.broker, connect, trusting: configuration.authorities, on: loop
@@ -124,12 +123,9 @@ final class BridgeState {
 
   private func followHub() {
     let bound = NIOLoopBound(self, eventLoop: loop)
-    let (loop, peer, prefixes) = (loop, peer, configuration.models)
-    for prefix in prefixes {
-      guard prefix.isEmpty || prefix.hasSuffix("/") else {
-        follow(prefix)
-        continue
-      }
+    let (loop, peer, selection) = (loop, peer, ModelSelection(configuration.models))
+    for id in selection.ids { follow(id) }
+    for prefix in selection.prefixes {
       let token = try? peer.models(under: prefix) { id in loop.execute { bound.value.follow(id) } }
       if let token { tokens.append(token) }
     }
@@ -139,19 +135,15 @@ final class BridgeState {
       })
     // Old states are removed once every model that there is has been told.
     Task {
-      let ids = await BridgeState.models(of: peer, prefixes)
+      let ids = await BridgeState.models(of: peer, selection)
       loop.execute { bound.value.complete(ids) }
     }
   }
 
   /// All models that are to be bridged, once they are current here.
-  private static func models(of peer: Peer, _ prefixes: [String]) async -> Set<String> {
-    var ids: Set<String> = []
-    for prefix in prefixes {
-      guard prefix.isEmpty || prefix.hasSuffix("/") else {
-        ids.insert(prefix)
-        continue
-      }
+  private static func models(of peer: Peer, _ selection: ModelSelection) async -> Set<String> {
+    var ids = Set(selection.ids)
+    for prefix in selection.prefixes {
       var listed: [ModelListing]?
       while listed == nil, peer.isGoingOn { listed = await peer.list(prefix, timeout: .seconds(10)) }
       ids.formUnion((listed ?? []).map(\.id))

@@ -26,6 +26,13 @@ package final class MQTTBridge: Sendable {
     package init(broker: MQTTAddress, client: String, topics: BridgeTopics) {
       (self.broker, self.client, self.topics) = (broker, client, topics)
     }
+
+    /// What a client of this name says first.
+    func connect(as client: String) -> MQTTConnect {
+      var connect = MQTTConnect(client: client)
+      (connect.user, connect.password) = (broker.user, password)
+      return connect
+    }
   }
 
   private let loop: any EventLoop

@@ -24,9 +24,8 @@ final class RetainedScan {
     _ configuration: MQTTBridge.Configuration, on loop: any EventLoop,
     _ answer: @escaping (Result<[String: [UInt8]], MQTTError>) -> Void
   ) -> MQTTConnection {
-    var connect = MQTTConnect(client: configuration.client + "-look")
+    var connect = configuration.connect(as: configuration.client + "-look")
     connect.keepsSession = false
-    (connect.user, connect.password) = (configuration.broker.user, configuration.password)
     let connection = MQTTConnection.open(
       configuration.broker, connect, trusting: configuration.authorities, on: loop
     ) { [self] event in handle(event, loop, answer) }

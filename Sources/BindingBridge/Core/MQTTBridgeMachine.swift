@@ -28,8 +28,7 @@ package struct MQTTBridgeMachine {
   }
 
   private let topics: BridgeTopics
-  /// Ids and prefixes of the models that are bridged.
-  private let selection: [String]
+  private let selection: ModelSelection
   /// What Home Assistant is told; nil: nothing.
   package let home: HomeAssistant?
   private var models: [String: Model] = [:]
@@ -62,7 +61,7 @@ package struct MQTTBridgeMachine {
   }
 
   package init(topics: BridgeTopics, models: [String] = [""], home: HomeAssistant? = nil) {
-    (self.topics, selection, self.home) = (topics, models, home)
+    (self.topics, selection, self.home) = (topics, ModelSelection(models), home)
   }
 
   /// Whether the broker has all states.
@@ -81,7 +80,7 @@ package struct MQTTBridgeMachine {
     guard let id = topics.field(of: topic, end: "state")?.model ?? home?.model(of: topic) else {
       return topic == topics.availability
     }
-    return selection.contains { $0.isEmpty || ($0.hasSuffix("/") ? id.hasPrefix($0) : id == $0) }
+    return selection.contains(id)
   }
 
   /// The connection has begun.
@@ -184,19 +183,18 @@ package struct MQTTBridgeMachine {
     let isNew = models[id] == nil
     var model = models[id] ?? Model()
     if isNew, isConnected { effects.append(.send(.subscribe(nextID(), [topics.sets(of: id)]))) }
-    for field in fields {
-      model.values[field.name] = field.value
-      guard model.isBridged(field.name) else { continue }
-      retained.want(field.value.map(BridgeText.payload) ?? [], under: topics.state(id, field.name))
-    }
+    for field in fields { model.values[field.name] = field.value }
+    var changed = Set(fields.map(\.name))
     if isNew || model.description != description {
       model.description = description
       // What is secret or a list since then is retained no more; and the other way round.
-      for (name, value) in model.values {
-        retained.want(model.isBridged(name) ? BridgeText.payload(of: value) : [], under: topics.state(id, name))
-      }
+      changed.formUnion(model.values.keys)
+      announce(id, &model)
     }
-    announce(id, &model)
+    for name in changed.sorted() {
+      let value = model.isBridged(name) ? model.values[name] : nil
+      retained.want(value.map(BridgeText.payload) ?? [], under: topics.state(id, name))
+    }
     models[id] = model
     flush()
   }
