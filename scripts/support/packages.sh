@@ -21,7 +21,7 @@ plan() {
     if is_missing sqlite; then packages+=(libsqlite3-dev); fi
     if is_missing pyzmq; then packages+=(python3-zmq); fi
     if is_missing markdown; then packages+=(python3-markdown-it python3-pygments); fi
-    if is_missing chromium; then packages+=(chromium); fi
+    if is_missing chromium; then packages+=("$(debian_browser)"); fi
     if is_missing valgrind; then packages+=(valgrind); fi
     if is_missing spin; then packages+=(spin); fi
     if is_missing cc; then packages+=(gcc libc6-dev); fi
@@ -57,5 +57,15 @@ plan() {
     if is_missing nghttp2; then packages+=("libnghttp2 with its header"); fi
     if is_missing mqtt; then packages+=(mosquitto); fi
     install_command="(this machine's package manager) ${packages[*]-}"
+  fi
+}
+
+# Debian has a browser without windows since 12; its relatives only have the whole one.
+debian_browser() {
+  # shellcheck source=/dev/null
+  if (source /etc/os-release && [[ $ID == debian && ${VERSION_ID:-12} -ge 12 ]]) 2>/dev/null; then
+    printf 'chromium-headless-shell\n'
+  else
+    printf 'chromium\n'
   fi
 }

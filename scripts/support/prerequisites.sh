@@ -149,11 +149,13 @@ mypy.version.__version__ == '$mypy_version' or sys.exit(1)"
   first_python "$look" "${BINDBUS_PYTHON_TOOLS:-}" "$checkout/.build/python-tools/bin/python3" python3 /usr/bin/python3
 }
 
-# A browser that can run headless. BINDBUS_CHROMIUM is tried first. Each must report a version, because on some systems
-# `chromium-browser` only prints how to install it.
+# A browser that can run headless. BINDBUS_CHROMIUM is tried first, then the browser without windows: it runs the same
+# pages with half the work. Each must report a version, because on some systems `chromium-browser` only prints how to
+# install it.
 chromium_path() {
   local candidate
-  for candidate in "${BINDBUS_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+  for candidate in "${BINDBUS_CHROMIUM:-}" chromium-headless-shell chromium chromium-browser google-chrome \
+    google-chrome-stable \
     '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' \
     /Applications/Chromium.app/Contents/MacOS/Chromium; do
     candidate=$(command -v "$candidate" 2>/dev/null) || continue
