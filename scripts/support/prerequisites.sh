@@ -12,6 +12,9 @@ at_least() {
   ((major > wanted_major || (major == wanted_major && minor >= wanted_minor)))
 }
 
+# Options for all builds in .build, separated by spaces: a build with others compiles everything again.
+read -ra build_options <<<"${BINDBUS_BUILD_OPTIONS-}"
+
 # The version of the Swift compiler that is first in PATH.
 swift_version() {
   command -v swift >/dev/null || return 1
