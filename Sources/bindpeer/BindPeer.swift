@@ -52,7 +52,7 @@ struct BindPeer: AsyncParsableCommand {
           Get.self, Set.self, Reset.self, Remove.self, Watch.self, Form.self, Wait.self, Hold.self, Pipe.self,
           Mirror.self, Exec.self,
         ]),
-      CommandGroup(name: "Models", subcommands: [List.self, Describe.self, Export.self, Import.self]),
+      CommandGroup(name: "Models", subcommands: [List.self, Describe.self, Stubs.self, Export.self, Import.self]),
       CommandGroup(
         name: "The past", subcommands: [History.self, Blame.self, Revert.self, Record.self, Play.self]),
       CommandGroup(
