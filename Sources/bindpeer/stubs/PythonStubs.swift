@@ -73,20 +73,19 @@ private struct PythonField {
     let type = isList ? "List[Any]" : PythonField.type(of: description.type)
     var arguments: [String] = []
     var comments: [String] = description.isEphemeral ? ["ephemeral"] : []
-    let bounds = PythonField.bounds(of: description, type)
+    let bounds = isList ? nil : field.range
     var start =
       isOptional
       ? "None"
       : PythonField.literal(
-        isList || description.isSecret ? nil : description.defaultValue, as: type)
-    if let bounds, !isOptional, let value = Double(start), !(bounds.low.value...bounds.high.value).contains(value) {
-      start = bounds.low.text
+        isList || description.isSecret ? nil : description.defaultValue, as: isList ? .array : description.type)
+    if let bounds, !isOptional, let value = Double(start), !bounds.values.contains(value) {
+      start = PythonField.literal(bounds.least, as: description.type)
     }
     let isRanged = bounds != nil && !isOptional
     if let bounds {
-      arguments +=
-        isRanged
-        ? [bounds.low.text, bounds.high.text] : ["minimum=\(bounds.low.text)", "maximum=\(bounds.high.text)"]
+      let ends = [bounds.least, bounds.most].map { PythonField.literal($0, as: description.type) }
+      arguments += isRanged ? ends : ["minimum=\(ends[0])", "maximum=\(ends[1])"]
     } else if description.minimum != nil || description.maximum != nil {
       comments.append(field.words[0])
     }
@@ -137,15 +136,6 @@ private struct PythonField {
     }
   }
 
-  private typealias Bound = (text: String, value: Double)
-  private static func bounds(of description: FieldDescription, _ type: String) -> (low: Bound, high: Bound)? {
-    guard ["int", "float"].contains(type), let least = description.minimum, let most = description.maximum,
-      fits(least, type), fits(most, type), let low = StubLiteral.number(least), let high = StubLiteral.number(most),
-      low <= high
-    else { return nil }
-    return ((literal(least, as: type), low), (literal(most, as: type), high))
-  }
-
   private static func has(_ policy: String, _ type: String, _ isOptional: Bool) -> Bool {
     switch policy {
     case "compareAndSet": true
@@ -156,30 +146,19 @@ private struct PythonField {
     }
   }
 
-  private static func fits(_ value: JSON, _ type: String) -> Bool {
-    switch type {
-    case "bool": if case .bool = value { true } else { false }
-    case "int": StubLiteral.whole(value) != nil
-    case "float": StubLiteral.number(value) != nil
-    case "str": value.string != nil
-    case "List[Any]": if case .array = value { true } else { false }
-    case "Dict[str, Any]": if case .object = value { true } else { false }
-    default: true
-    }
-  }
-
-  private static func literal(_ value: JSON?, as type: String) -> String {
-    guard let value, fits(value, type) else {
+  /// A value of another type becomes the type's plainest one.
+  private static func literal(_ value: JSON?, as type: FieldType) -> String {
+    guard let value, StubLiteral.fits(value, type) else {
       return switch type {
-      case "bool": "False"
-      case "str": "\"\""
-      case "List[Any]": "[]"
-      case "Dict[str, Any]": "{}"
-      case "Any": "None"
-      default: "0"
+      case .boolean: "False"
+      case .string: "\"\""
+      case .array: "[]"
+      case .object: "{}"
+      case .any: "None"
+      case .integer, .number: "0"
       }
     }
-    return type == "int" ? StubLiteral.whole(value).map(String.init) ?? "0" : literal(value)
+    return type == .integer ? StubLiteral.whole(value).map(String.init) ?? "0" : literal(value)
   }
 
   private static func literal(_ value: JSON) -> String {

@@ -24,6 +24,15 @@ enum StubLiteral {
     return "\"\(words)\""
   }
 
+  /// Whether a value of this type can be written: a number only if `number` or `whole` has it.
+  static func fits(_ value: JSON, _ type: FieldType) -> Bool {
+    switch type {
+    case .integer: whole(value) != nil
+    case .number: number(value) != nil
+    default: type.admits(value)
+    }
+  }
+
   /// The value of a number that all three languages can write.
   static func number(_ json: JSON) -> Double? {
     switch json {

@@ -55,6 +55,16 @@ struct StubField {
     }
   }
 
+  /// The range of a field for numbers, if both of its ends are numbers of the field's type.
+  var range: (least: JSON, most: JSON, values: ClosedRange<Double>)? {
+    let type = description.type
+    guard type == .integer || type == .number, let least = description.minimum, let most = description.maximum,
+      StubLiteral.fits(least, type), StubLiteral.fits(most, type), let low = StubLiteral.number(least),
+      let high = StubLiteral.number(most), low <= high
+    else { return nil }
+    return (least, most, low...high)
+  }
+
   /// What the field takes, for people: `0...1 lm`; empty: nothing special.
   var words: [String] {
     var parts: [String] = []

@@ -60,20 +60,19 @@ private struct SwiftField {
   private let description: FieldDescription
   private let type: String
   private let isOptional: Bool
-  private let range: (text: String, low: Double, high: Double)?
+  private let range: (least: JSON, most: JSON, values: ClosedRange<Double>)?
 
   init(_ field: StubField, isRenamed: Bool) {
     description = field.description
     type = SwiftField.type(of: description)
     isOptional = description.defaultValue == .null && type != "JSON"
-    let bounds = SwiftField.range(of: description, as: type)
     // A field of the ephemeral part that may be nil has no range.
-    range = description.isEphemeral && isOptional ? nil : bounds
+    range = description.isEphemeral && isOptional ? nil : field.range
     start = isOptional ? "nil" : SwiftField.literal(description.isSecret ? nil : description.defaultValue, as: type)
     if let range, !isOptional {
       let value = Double(start) ?? 0
       // A default outside of its range would end the program.
-      if !(range.low...range.high).contains(value) { start = SwiftField.literal(description.minimum, as: type) }
+      if !range.values.contains(value) { start = SwiftField.literal(range.least, as: type) }
     }
     let isClear =
       ["Bool", "String", "Int"].contains(type) || type == "Double" && start.contains { $0 == "." || $0 == "e" }
@@ -85,7 +84,11 @@ private struct SwiftField {
     let isText = description.maximumLength != nil && type == "String" && !isOptional && !description.isEphemeral
     let name = isRenamed ? StubLiteral.text(field.name, .braces) : nil
     if description.isEphemeral { arguments.append(".ephemeral") }
-    if let range { arguments.append(range.text) }
+    if let range {
+      // `...-1` would be an operator of that name.
+      let ends = [range.least, range.most].map { SwiftField.literal($0, as: type) }
+      arguments.append(ends.map { $0.hasPrefix("-") ? "(\($0))" : $0 }.joined(separator: "..."))
+    }
     if let name, range == nil, !description.isEphemeral { arguments.append(name) }
     if let expires = expires(isText) { arguments.append("expires: .milliseconds(\(expires))") }
     if let name, range != nil || description.isEphemeral { arguments.append("name: \(name)") }
@@ -178,27 +181,11 @@ private struct SwiftField {
     return items.allSatisfy { $0.string != nil }
   }
 
+  private static let described: [String: FieldType] = [
+    "Bool": .boolean, "Int": .integer, "Double": .number, "String": .string,
+  ]
   private static func fits(_ value: JSON, _ type: String) -> Bool {
-    switch type {
-    case "Bool": if case .bool = value { true } else { false }
-    case "Int": StubLiteral.whole(value) != nil
-    case "Double": StubLiteral.number(value) != nil
-    case "String": value.string != nil
-    case "[String]": isTexts(value)
-    default: true
-    }
-  }
-
-  private static func range(of description: FieldDescription, as type: String) -> (
-    text: String, low: Double, high: Double
-  )? {
-    guard ["Int", "Double"].contains(type), let least = description.minimum, let most = description.maximum,
-      fits(least, type), fits(most, type), let low = StubLiteral.number(least), let high = StubLiteral.number(most),
-      low <= high
-    else { return nil }
-    // `...-1` would be an operator of that name.
-    let bounds = [least, most].map { literal($0, as: type) }.map { $0.hasPrefix("-") ? "(\($0))" : $0 }
-    return (bounds.joined(separator: "..."), low, high)
+    described[type].map { StubLiteral.fits(value, $0) } ?? (type == "JSON" || isTexts(value))
   }
 
   /// A value of another type becomes the type's plainest one.
